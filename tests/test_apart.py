@@ -1,8 +1,6 @@
-"""What crosses between a learner's process and the checks: values, changes, gradients, errors, networks."""
+"""What crosses between a learner's process and the checks: changes, gradients, errors, networks."""
 
-import io
 import sys
-from fractions import Fraction
 
 import pytest
 import torch
@@ -12,82 +10,12 @@ from vit_course.checks.snapshot import Left
 from vit_course.checks.timeout import learners_line
 from vit_course.checks.tools.watched_steps import watched_steps
 from vit_course.config import ViTConfig
-from vit_course.teaching.classroom.apart.serialization import Packer, Unpacker, WireError, read_frame, write_frame
 from vit_course.teaching.classroom.grading_cell import Graded, read
 from vit_course.teaching.classroom.learner_process import LearnerProcess
 from vit_course.teaching.classroom.sandbox import Unprotected
 from vit_course.vit import ViT
 
 pytestmark = pytest.mark.slow
-
-
-def there_and_back(value):
-    packer, file = Packer(lambda thing: pytest.fail(f"not plain: {thing!r}")), io.BytesIO()
-    write_frame(file, packer.pack(value), packer.blobs)
-    file.seek(0)
-    tree, blobs = read_frame(file)
-    return Unpacker(blobs, lambda node: pytest.fail(f"not plain: {node!r}")).unpack(tree)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        None,
-        True,
-        3,
-        -(2**80),
-        0.1,
-        float("inf"),
-        "é\n",
-        (1, [2, {"a": (3,)}]),
-        {(1, 2): 0.5},
-        {1, 2},
-        range(2, 9, 3),
-        torch.Size([2, 3]),
-        torch.float16,
-        Fraction(2, 3),
-    ],
-)
-def test_plain_values_come_back_as_they_went(value):
-    found = there_and_back(value)
-    assert found == value and type(found) is type(value)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64])
-def test_tensors_keep_numbers_shape_and_order(dtype):
-    tensor = (torch.randn(2, 3, 5) * 3).to(dtype).permute(2, 0, 1)
-    found = there_and_back(tensor)
-    assert found.dtype == dtype and torch.equal(found, tensor) and found.stride() == tensor.stride()
-    assert torch.equal(there_and_back(torch.zeros(0, 4)), torch.zeros(0, 4))
-    assert there_and_back(torch.tensor(7)).item() == 7
-
-
-@pytest.mark.parametrize(
-    "node",
-    [
-        {"k": "tensor", "dtype": "float32", "shape": [3], "b": 0},
-        {"k": "tensor", "dtype": "float32", "shape": [-1], "b": 0},
-        {"k": "tensor", "dtype": "object", "shape": [1], "b": 0},
-        {"k": "tensor", "dtype": "float32", "shape": [2], "b": 5},
-        {"k": "list", "v": 3},
-        {"k": "dict", "v": [[{"k": "list", "v": []}, 1]]},
-        {"k": "int", "v": "9" * 10**6},
-        {"k": "fraction", "v": ["1", "0"]},
-        {},
-    ],
-)
-def test_what_is_no_value_is_refused(node):
-    with pytest.raises(WireError):
-        Unpacker([bytearray(8)], lambda node: node["k"]).unpack(node)
-
-
-def test_a_message_that_is_cut_short_or_none_is_refused():
-    with pytest.raises(EOFError):
-        read_frame(io.BytesIO(b"\0" * 7))
-    with pytest.raises(WireError):
-        read_frame(io.BytesIO(b"\xff" * 16))
-    with pytest.raises(WireError):
-        read_frame(io.BytesIO((2).to_bytes(8, "big") + (0).to_bytes(8, "big") + b"{}"))
 
 
 def test_a_grading_cell_is_read_as_it_was_written():
@@ -134,6 +62,25 @@ def leaves(model):
     model.kept = 3
     model.norm.forward = lambda x: x
     nn.modules.module.register_module_forward_hook(lambda *_: None)
+def adds(model):
+    model.recorder = nn.Identity()
+    model.register_buffer("kept", torch.zeros(2))
+    model.norm.register_full_backward_hook(lambda *_: None)
+def tidies(model, call):
+    model.kept, model.norm.forward, model.part = 3, lambda x: x, nn.Identity()
+    call(model)
+    del model.kept, model.norm.forward, model.part
+class Lazy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.LazyLinear(2)
+    def forward(self, x):
+        return self.linear(x)
+def odd():
+    import types, collections
+    import numpy as np
+    return [np.array(["yes"])[0], np.uint64(2**63), np.ones(2, np.uint16), types.MappingProxyType({"a": 1}),
+            list(collections.OrderedDict(a=1).values())]
 def tries(model):
     model.train()
     return model(torch.zeros(1))
@@ -250,6 +197,32 @@ def test_what_is_left_on_the_checks_model_is_seen(process):
     process.answer("leaves")(model)
     assert kept_on(model) - kept_on(torch.nn.Module()) == {"kept"} and "forward" in kept_on(model.norm)
     assert len(model.norm._forward_hooks) == 2 and kept.id in model.norm._forward_hooks
+
+
+def test_parts_and_backward_hooks_that_are_left_are_seen(process):
+    model = torch.nn.Module()
+    model.norm = torch.nn.Identity()
+    process.answer("adds")(model)
+    assert [*model._modules] == ["norm", "recorder"] and [*model._buffers] == ["kept"]
+    assert type(model.recorder) is torch.nn.Identity, "nothing of the learner's"
+    assert len(model.norm._backward_hooks) == 1
+
+
+def test_what_is_taken_off_again_leaves_no_trace(process):
+    model, during = torch.nn.Module(), []
+    model.norm = torch.nn.Identity()
+    before = kept_on(model)
+    process.answer("tidies")(model, lambda one: during.append([kept_on(one) - before, "part" in one._modules]))
+    assert during == [[{"kept"}, True]]
+    assert kept_on(model) == before and "forward" not in vars(model.norm) and [*model._modules] == ["norm"]
+
+
+def test_lazy_layers_and_odd_values(process):
+    lazy = process.answer("Lazy")()
+    assert torch.nn.parameter.is_lazy(lazy.linear.weight)
+    assert lazy(torch.zeros(4, 3)).shape == (4, 2) and lazy.linear.weight.shape == (2, 3)
+    word, number, array, mapping, values = process.answer("odd")()
+    assert (word, number, array.tolist(), mapping, values) == ("yes", 2**63, [1, 1], {"a": 1}, [1])
 
 
 def test_a_hook_of_the_check_stays_on_a_model_that_runs_on_its_side(process):

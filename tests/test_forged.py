@@ -6,10 +6,15 @@ import struct
 import time
 
 import pytest
+import torch
 
+from vit_course.config import ViTConfig
 from vit_course.teaching.classroom import grade_submission
+from vit_course.teaching.classroom.apart import rpc
 from vit_course.teaching.classroom.apart.channel import Watched
-from vit_course.teaching.classroom.apart.modules import built_vit
+from vit_course.teaching.classroom.apart.modules import as_vit, built_vit
+from vit_course.teaching.classroom.apart.proxies import Sending
+from vit_course.teaching.classroom.apart.rpc import Session
 from vit_course.teaching.classroom.apart.serialization import (
     MOST_BYTES,
     MOST_HASHED,
@@ -21,6 +26,8 @@ from vit_course.teaching.classroom.apart.serialization import (
     read_frame,
     write_frame,
 )
+from vit_course.teaching.classroom.learner_process import Ended, LearnerProcess
+from vit_course.vit import ViT
 
 SECONDS = 5.0  # on a busy machine; each was minutes to hours, or all of the memory
 MERSENNE = 2**61 - 1  # what Python's hash of a number is taken modulo: multiples collide
@@ -37,7 +44,7 @@ def taken(stream):
     before = time.process_time()
     try:
         tree, blobs = read_frame(stream)
-        result = Unpacker(blobs, lambda node: pytest.fail("foreign")).unpack(tree)
+        result = Unpacker(blobs).unpack(tree)
     except WireError as error:
         result = error
     assert time.process_time() - before < SECONDS
@@ -92,14 +99,14 @@ def test_a_message_that_is_too_long_is_not_read(lengths):
 
 
 def test_a_message_that_would_be_too_long_is_not_sent():
-    packer = Packer(lambda thing: pytest.fail("foreign"))
+    packer = Packer()
     for tree, blobs in ((packer.pack(["x" * 400] * 9000), []), (None, [bytes(2**20)] * 257)):
         with pytest.raises(WireError, match="too long"):
             write_frame(io.BytesIO(), tree, blobs)
 
 
 def test_long_texts_cross_and_lone_surrogates_do_not():
-    packer, file = Packer(lambda thing: pytest.fail("foreign")), io.BytesIO()
+    packer, file = Packer(), io.BytesIO()
     text = "é\n" * 10**6
     write_frame(file, packer.pack([text, text]), packer.blobs)
     file.seek(0)
@@ -111,6 +118,60 @@ def test_a_vit_of_a_billion_layers_is_not_built():
     config = {"image_size": 8, "patch_size": 4, "num_classes": 2, "hidden_dim": 8, "num_layers": 10**4, "num_heads": 2}
     with pytest.raises(ValueError):
         built_vit({"config": config | {"mlp_dim": 8}, "state": {}, "modes": []})
+
+
+def test_a_vit_without_numbers_is_not_built():
+    with torch.device("meta"):
+        model = ViT(ViTConfig(8, 4, 2, hidden_dim=8, num_layers=1, num_heads=2, mlp_dim=8))
+    with pytest.raises(ValueError, match="no numbers"):
+        built_vit(as_vit(model))
+
+
+class Answering:
+    """A channel to a learner's process that only keeps what it is sent."""
+
+    def __init__(self):
+        self.sent = []
+
+    def send(self, tree, blobs):
+        """Keeps one message."""
+        self.sent.append(tree)
+
+
+def asking(session, **changes) -> tuple[dict, list]:
+    """A learner's request to call a function of the check with a tensor of a megabyte that wants a gradient."""
+    sending = Sending(Session(None, "u", careful=False), wanted=True)
+    arguments = sending.pack([torch.zeros(2**18, requires_grad=True)])
+    call = {"op": "call", "target": {"k": "function", "id": session.key_of(torch.sin), "name": "sin"}, "keywords": {}}
+    call |= {"arguments": arguments, "method": "", "grad": True, "inputs": 1, "gone": []}
+    return call | {"keywords": sending.pack({})} | changes, [*map(bytearray, sending.blobs)]
+
+
+@pytest.mark.parametrize("inputs", [10**9, -1, 1.5, None])
+def test_a_request_for_strange_gradients_is_refused_at_once(inputs):
+    session = Session(Answering(), "t", careful=True)
+    before = time.process_time()
+    session.answer(*asking(session, inputs=inputs))
+    assert session.channel.sent[0]["error"]["name"] == "WireError" and time.process_time() - before < SECONDS
+
+
+def test_what_is_kept_for_a_learner_is_limited(monkeypatch):
+    monkeypatch.setattr(rpc, "MOST_KEPT", 10 * 2**20)
+    session = Session(Answering(), "t", careful=True)
+    for _ in range(150):
+        session.answer(*asking(session))
+    assert len(session.kept) < 10 and len(session.errors) == rpc.MOST_ERRORS
+    assert all(error.__traceback__ is None for error in session.errors.values())
+    assert session.channel.sent[0].keys() > {"kept"} and "too many" in session.channel.sent[-1]["error"]["words"]
+
+
+@pytest.mark.parametrize("count", ["Infinity", "-1", "1.5", "null", "[]"])
+def test_a_strange_number_of_cells_ends_the_process_and_nothing_else(count, monkeypatch):
+    process = object.__new__(LearnerProcess)
+    process._channel = Answering()
+    monkeypatch.setattr(process, "_ask", lambda *_: (json.loads(f'{{"outputs": [], "count": {count}}}'), []), False)
+    with pytest.raises(Ended, match="no outputs"):
+        process.run("1", 1)
 
 
 class Endless(io.RawIOBase):
@@ -144,3 +205,9 @@ def test_a_million_outputs_of_a_cell_are_cut_at_once():
     before = time.process_time()
     made, _ = grade_submission._outputs([good] * 10**6, 1)
     assert len(made) == grade_submission.MOST_OUTPUTS and time.process_time() - before < SECONDS
+
+
+def test_outputs_of_a_cell_are_cut_where_they_are_long():
+    long = {"output_type": "stream", "name": "stdout", "text": "x" * 10**7}
+    made, _ = grade_submission._outputs([long] * 10, 1)
+    assert sum(len(one.text) for one in made) == grade_submission.MOST_OF_A_CELL

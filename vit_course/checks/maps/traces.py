@@ -11,7 +11,7 @@ from vit_course.checks.tools.calling import ask, call
 from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.vit import ViT
 
-_KINDS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 # Where hooks for the modules of all models lie.
 HOOKS_ON_ALL = (nn.modules.module._global_forward_hooks, nn.modules.module._global_forward_pre_hooks)
 
@@ -74,7 +74,7 @@ def _error_of(run) -> Exception | None:
 def _state(model: ViT, before: dict | None = None) -> dict:
     """What the model is at this moment; hooks put on all models since `before` are counted and taken away."""
     modules = list(model.modules())
-    places = [*HOOKS_ON_ALL, *(getattr(module, kind) for module in modules for kind in _KINDS)]
+    places = [*HOOKS_ON_ALL, *(getattr(module, kind) for module in modules for kind in HOOKS)]
     hooks = {(id(hook), key) for place in places for key, hook in place.items()}
     for place in HOOKS_ON_ALL:
         for hook, key in (hooks - before["hooks"]) if before else ():

@@ -17,6 +17,7 @@ from vit_course.teaching.classroom.sandbox import USUAL, Limits
 
 MOST_STARTS = 12
 MOST_OUTPUTS = 200  # of one cell
+MOST_OF_A_CELL = 24 * 2**20  # characters of its outputs together; the shell there keeps less
 SHOWN_OF_ERROR = 300  # characters
 
 
@@ -221,16 +222,23 @@ def _error(name: str, text: str) -> NotebookNode:
 
 def _outputs(outputs: list, count: int) -> tuple[list[NotebookNode], int]:
     # The learner's process is not trusted: the outputs are made anew from the few texts that they need.
-    made = []
+    made, room = [], MOST_OF_A_CELL
+
+    def short(text) -> str:
+        nonlocal room
+        text = str(text)[:room]
+        room -= len(text)
+        return text
+
     for output in outputs[:MOST_OUTPUTS]:
         with contextlib.suppress(KeyError, AttributeError, TypeError):
             if output["output_type"] == "error":
-                lines = [str(line) for line in output["traceback"][:MOST_OUTPUTS]]
-                made.append(NotebookNode(output_type="error", ename=str(output["ename"]), evalue=str(output["evalue"])))
-                made[-1].traceback = lines
+                name, words = short(output["ename"]), short(output["evalue"])
+                lines = [short(line) for line in output["traceback"][:MOST_OUTPUTS]]
+                made.append(NotebookNode(output_type="error", ename=name, evalue=words, traceback=lines))
             elif output["output_type"] == "stream" and output["name"] in ("stdout", "stderr"):
-                made.append(NotebookNode(output_type="stream", name=output["name"], text=str(output["text"])))
+                made.append(NotebookNode(output_type="stream", name=output["name"], text=short(output["text"])))
             elif output["output_type"] == "display_data":
-                data = {kind: str(value) for kind, value in output["data"].items() if kind in SHOWN}
+                data = {kind: short(value) for kind, value in output["data"].items() if kind in SHOWN}
                 made.append(NotebookNode(output_type="display_data", data=NotebookNode(data), metadata=NotebookNode()))
     return made, count

@@ -82,7 +82,10 @@ class LearnerProcess:
         """
         try:
             reply, blobs = self._ask({"op": "cell", "source": source}, seconds)
-            return list(Unpacker(blobs, lambda node: None).unpack(reply["outputs"])), int(reply["count"])
+            outputs, count = list(Unpacker(blobs).unpack(reply["outputs"])), reply["count"]
+            if type(count) is not int or not 0 <= count < 2**31:
+                raise ValueError("not a number of cells")
+            return outputs, count
         except (RuntimeError, KeyError, TypeError, ValueError, WireError):  # the learner's code can send anything
             self._channel.broken = True
             raise Ended("the process sent no outputs") from None

@@ -2,13 +2,13 @@
 
 import functools
 import importlib
-from itertools import islice
+from itertools import islice, zip_longest
 from types import NoneType
 
 import torch
 from torch import nn
 
-from vit_course.checks.maps.traces import HOOKS_ON_ALL, kept_on
+from vit_course.checks.maps.traces import HOOKS, HOOKS_ON_ALL, kept_on
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
@@ -110,47 +110,62 @@ def take(module: nn.Module, node: dict, receive, own: bool) -> None:
         node: as `proxies.Sending` makes it.
         receive: node of a submodule, parameter or buffer -> the object.
         own: whether the module lives in this process; if so, the other side may change its numbers and mode, but
-            cannot add or remove parts.
+            cannot remove parts, and one that it has added becomes something empty.
     """
     module.training = bool(node["training"])
     tables = {
-        "parameters": (module._parameters, nn.Parameter),
-        "buffers": (module._buffers, torch.Tensor),
-        "parts": (module._modules, nn.Module),
+        "parameters": (module._parameters, nn.Parameter, lambda: nn.Parameter(torch.empty(0))),
+        "buffers": (module._buffers, torch.Tensor, lambda: torch.empty(0)),
+        "parts": (module._modules, nn.Module, nn.Identity),
     }
-    for what, (table, kind) in tables.items():
+    for what, (table, kind, empty) in tables.items():
         nodes = {str(name): child for name, child in node[what]}
         for name, child in nodes.items():
-            if own and (name not in table or table[name] is None or child is None):
+            if own and name not in table:
+                table[name] = _placed(empty())
+            if own and (_is_placed(table[name]) or table[name] is None or child is None):
                 continue
             value = None if child is None else receive(child)
             if not isinstance(value, (kind, NoneType)):
                 raise TypeError(f"a {type(value).__name__} among the {what}")
             table[name] = value
-        for name in [] if own else [name for name in table if name not in nodes]:
+        for name in [name for name in table if name not in nodes and (not own or _is_placed(table[name]))]:
             del table[name]
 
 
 def traces(module: nn.Module) -> dict:
     """What a learner's code may have left on its copy of a check's module: hooks, by id, and attributes, by name."""
-    own = (module._forward_hooks, module._forward_pre_hooks)
-    hooks = [[*here, *everywhere] for here, everywhere in zip(own, HOOKS_ON_ALL, strict=True)]
+    tables = [getattr(module, kind) for kind in HOOKS]
+    hooks = [[*here, *everywhere] for here, everywhere in zip_longest(tables, HOOKS_ON_ALL, fillvalue=())]
     return {"hooks": hooks, "left": sorted(kept_on(module))}
 
 
 def take_traces(module: nn.Module, node: dict) -> None:
     """Puts the traces of the learner's copy on the check's module: something empty for each that is only there.
 
-    A hook that was removed there is removed here.
+    What was removed there is removed here: hooks, and attributes that a learner's code had put there.
     """
-    for table, there in zip((module._forward_hooks, module._forward_pre_hooks), node["hooks"], strict=True):
+    for table, there in zip([getattr(module, kind) for kind in HOOKS], node["hooks"], strict=True):
         for key in [key for key in table if key not in there]:
             del table[key]
         for key in there[:MOST_ATTRIBUTES]:
             if type(key) is int and key not in table:
                 table[key] = lambda *_: None
-    for name in set(node["left"][:MOST_ATTRIBUTES]) - kept_on(module):
-        vars(module)[str(name)] = functools.partial(type(module).forward, module) if name == "forward" else None
+    left = set(node["left"][:MOST_ATTRIBUTES])
+    for name in [name for name, value in vars(module).items() if _is_placed(value) and name not in left]:
+        del vars(module)[name]
+    for name in left - kept_on(module):
+        vars(module)[str(name)] = _placed(functools.partial(type(module).forward, module))
+
+
+def _placed(thing):
+    # Marks what stands on a check's module in place of something that a learner's code has put there.
+    thing.is_placed = True
+    return thing
+
+
+def _is_placed(thing) -> bool:
+    return getattr(thing, "is_placed", False) is True
 
 
 def same(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -180,6 +195,8 @@ def as_vit(module: nn.Module) -> dict | None:
 
 def built_vit(values: dict) -> ViT:
     """The `ViT` from the values of `as_vit`. Sizes are compared first, so that a false config costs nothing."""
+    if any(value.device.type != "cpu" for value in values["state"].values()):
+        raise ValueError("the weights of a ViT have no numbers")
     config = ViTConfig(**values["config"])
     if config.num_layers > len(values["state"]):
         raise ValueError("a ViT has fewer tensors than layers")

@@ -1,6 +1,7 @@
 """Objects that are not sent by value: the other side gets a key and a proxy, or a copy of a network of the course."""
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import islice
 from types import FunctionType
 
@@ -26,7 +27,7 @@ from vit_course.teaching.classroom.apart.modules import (
     torch_class,
     traces,
 )
-from vit_course.teaching.classroom.apart.serialization import MOST_ITEMS, Packer, Unpacker, WireError
+from vit_course.teaching.classroom.apart.serialization import MOST_HASHED, MOST_ITEMS, Packer, Unpacker, WireError
 
 
 class Sending(Packer):
@@ -39,7 +40,7 @@ class Sending(Packer):
     """
 
     def __init__(self, session, wanted: bool = False, results: bool = False):
-        super().__init__(self._of_object)
+        super().__init__()
         self._session, self._wanted, self._results = session, wanted, results
         self.inputs: list[torch.Tensor] = []
         self.outputs: list[torch.Tensor] = []
@@ -59,7 +60,8 @@ class Sending(Packer):
         """Stops collecting `outputs`: the tensors packed from here on are state, not results."""
         self._results = False
 
-    def _of_object(self, thing) -> dict:
+    def foreign(self, thing) -> dict:
+        """The node of an object: its key, and what the other side needs for a proxy or a copy."""
         session = self._session
         if isinstance(thing, nn.Parameter):
             return self._parameter(thing)
@@ -77,6 +79,8 @@ class Sending(Packer):
             kind = "module class" if issubclass(thing, nn.Module) else "class"
             return {"k": kind, "id": session.key_of(thing), "name": thing.__name__}
         name = type(thing).__name__
+        if not session.careful and isinstance(thing, Mapping):
+            return self.pack(dict(islice(thing.items(), MOST_HASHED + 1)))
         if not session.careful and not callable(thing) and _one_after_another(thing):
             return {"k": "items", "name": name, "v": [self.pack(item) for item in islice(iter(thing), MOST_ITEMS)]}
         if isinstance(thing, FunctionType):
@@ -89,7 +93,7 @@ class Sending(Packer):
             return node
         self._parameters.add(id(parameter))
         if isinstance(parameter, nn.parameter.UninitializedTensorMixin):
-            return {**node, "v": {**self.tensor(torch.empty(0)), "wants": True}, "grad": None}
+            return {**node, "lazy": True, "v": {**self.tensor(torch.empty(0)), "wants": True}, "grad": None}
         gradient = parameter.grad
         value = self.tensor(parameter)
         value.pop("out", None)  # a parameter is an input of the results, not one of them
@@ -138,7 +142,7 @@ class Receiving(Unpacker):
     """
 
     def __init__(self, session, blobs: list, wanted: bool = False):
-        super().__init__(blobs, self._object)
+        super().__init__(blobs)
         self._session, self._wanted = session, wanted
         self.inputs: dict[int, torch.Tensor] = {}
         self.outputs: dict[int, torch.Tensor] = {}
@@ -165,7 +169,8 @@ class Receiving(Unpacker):
             for item in node.values():
                 yield from self.results(item)
 
-    def _object(self, node: dict):
+    def foreign(self, node: dict):
+        """The object of a node, or its proxy."""
         session, kind = self._session, node["k"]
         if kind == "parameter":
             return self._parameter(node)
@@ -202,7 +207,8 @@ class Receiving(Unpacker):
             value = Unpacker.tensor(self, node["v"])
             wants = bool(node["v"].get("wants"))
             if parameter is None and not own:
-                parameter = self._known(key, nn.Parameter(value, wants))
+                made = nn.UninitializedParameter() if "lazy" in node else nn.Parameter(value, wants)
+                parameter = self._known(key, made)
             if parameter is not None:
                 session.set(parameter, value, wants, node.get("moved"))
                 gradient = None if node["grad"] is None else Unpacker.tensor(self, node["grad"])
@@ -267,7 +273,7 @@ class _Items(Iterable):
 
 
 def _one_after_another(thing) -> bool:
-    return isinstance(thing, Iterator) or type(thing).__name__ in ("dict_values", "dict_keys", "dict_items", "deque")
+    return isinstance(thing, (Iterator, KeysView, ValuesView, ItemsView, deque))
 
 
 def _plain(value) -> bool:

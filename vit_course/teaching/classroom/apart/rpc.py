@@ -20,9 +20,10 @@ from vit_course.teaching.classroom.apart.errors import rebuilt, told
 from vit_course.teaching.classroom.apart.modules import same
 from vit_course.teaching.classroom.apart.proxies import Receiving, Sending
 from vit_course.teaching.classroom.apart.remote_autograd import Across, Link
-from vit_course.teaching.classroom.apart.serialization import WireError
+from vit_course.teaching.classroom.apart.serialization import MOST_ITEMS, WireError
 
 MOST_PRINTED, MOST_RATES = 100_000, 10_000
+MOST_ERRORS, MOST_KEPT = 100, 2**29  # kept for the other side: exceptions, and bytes of tensors for gradients
 
 
 class Session:
@@ -62,7 +63,7 @@ class Session:
         self.keys = WeakIdKeyDictionary()
         self.places = WeakIdKeyDictionary()  # of the other side's tensors: where their memory begins here
         self.ids: dict[int, str] = {}
-        self.kept: dict[int, tuple[list, list]] = {}
+        self.kept: dict[int, tuple[list, list, int]] = {}
         self.gone: list[int] = []
         self.errors: dict[int, BaseException] = {}
 
@@ -89,7 +90,9 @@ class Session:
     def set(self, tensor: torch.Tensor, value: torch.Tensor, wants: bool, moved: bool) -> None:
         """Gives a parameter or buffer the numbers that it has on the other side, where its memory may have moved."""
         if isinstance(tensor, nn.parameter.UninitializedTensorMixin):
-            return  # a parameter of a lazy layer that has not run yet
+            if not value.numel():
+                return  # of a lazy layer that has not run yet
+            tensor.materialize(value.shape, dtype=value.dtype)
         if moved or tensor.shape != value.shape or tensor.dtype != value.dtype:
             tensor.data = value
         elif not same(tensor.detach(), value):
@@ -179,15 +182,18 @@ class Session:
     def _told(self, error: BaseException) -> dict:
         if not self.careful:
             return told(error)
-        # An error of a check's function that the learner's code called: it must come back as the same object.
-        number = self.number()
-        self.errors[number] = error
-        return {**told(error), "yours": number}
+        # An error of a check's function that the learner's code called: it must come back as the same object. What
+        # its frames hold, such as a long message, is let go.
+        number, node = self.number(), told(error)
+        error.learners_line, error.__context__, error.__cause__ = node["line"], None, None
+        self.errors[number] = error.with_traceback(None)
+        self.errors.pop(number - MOST_ERRORS, None)
+        return {**node, "yours": number}
 
     def _called(self, tree: dict, blobs: list) -> tuple[dict, list]:
         for number in tree["gone"]:
             self.kept.pop(number, None)
-        receiving = Receiving(self, blobs, wanted=True)
+        receiving, length = Receiving(self, blobs, wanted=True), sum(map(len, blobs))
         target = receiving.unpack(tree["target"])
         arguments, keywords = receiving.unpack(tree["arguments"]), receiving.unpack(tree["keywords"])
         function = self._function(target, tree["method"])
@@ -210,8 +216,14 @@ class Session:
         reply["after"], reply["target"] = sending.pack([arguments, keywords]), sending.pack(target)
         reply["printed"] = printed.getvalue()[:MOST_PRINTED]
         if sending.outputs and receiving.inputs:
+            if type(tree["inputs"]) is not int or not 0 <= tree["inputs"] <= MOST_ITEMS:
+                raise WireError("not a number of inputs")
+            size = sum(map(len, sending.blobs)) + length
+            if self.careful and size + sum(size for *_, size in self.kept.values()) > MOST_KEPT:
+                raise WireError("the gradients of too many calls are kept")
             reply["kept"] = self.number()
-            self.kept[reply["kept"]] = sending.outputs, [receiving.inputs.get(i) for i in range(tree["inputs"])]
+            inputs = [receiving.inputs.get(i) for i in range(tree["inputs"])]
+            self.kept[reply["kept"]] = sending.outputs, inputs, size
         return reply, sending.blobs
 
     def _function(self, target, method: str) -> Callable:
@@ -225,7 +237,7 @@ class Session:
         return target
 
     def _backward(self, tree: dict, blobs: list) -> tuple[dict, list]:
-        outputs, inputs = self.kept[tree["kept"]]
+        outputs, inputs, _ = self.kept[tree["kept"]]
         receiving = Receiving(self, blobs)
         gradients = [receiving.unpack(node) for node in tree["gradients"]]
         chosen = [(outputs[i], gradient) for i, gradient in zip(tree["out"], gradients, strict=True)]

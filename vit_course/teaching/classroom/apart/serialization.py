@@ -9,7 +9,6 @@ bytes is used once, and what is looked up by hash, where many values could colli
 import json
 import math
 import struct
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -26,6 +25,7 @@ DTYPES = {
         torch.float32, torch.float64, torch.complex64, torch.complex128,
     )
 }  # fmt: skip
+WIDE_UNSIGNED = (np.uint16, np.uint32, np.uint64, np.ulonglong)  # which torch has in part
 CONTAINERS = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset, "size": torch.Size}
 
 
@@ -72,11 +72,10 @@ def _exactly(stream, length: int) -> bytes:
 
 
 class Packer:
-    """Turns values into nodes of the JSON tree; `foreign(value)` makes the node of any other object."""
+    """Turns values into nodes of the JSON tree; a subclass may override `foreign`."""
 
-    def __init__(self, foreign: Callable):
+    def __init__(self):
         self.blobs: list[bytes] = []
-        self._foreign = foreign
         self._inside: list[int] = []
 
     def pack(self, value):
@@ -90,15 +89,18 @@ class Packer:
         if issubclass(kind, float) and not issubclass(kind, np.generic):
             value = float.__float__(value)
             return value if math.isfinite(value) else {"k": "float", "v": repr(value)}
-        if issubclass(kind, str) and not issubclass(kind, np.generic):
+        if issubclass(kind, str):
             text = str.__str__(value).encode("utf-8", "replace")
             if len(text) <= LONG:
                 return text.decode()
             self.blobs.append(text)
             return {"k": "text", "b": len(self.blobs) - 1}
         if issubclass(kind, torch.Tensor):
-            return self._foreign(value) if isinstance(value, torch.nn.Parameter) else self.tensor(value)
+            return self.foreign(value) if isinstance(value, torch.nn.Parameter) else self.tensor(value)
+        if kind in WIDE_UNSIGNED:
+            return self.pack(int(value))
         if issubclass(kind, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
+            value = value.astype(np.int64) if value.dtype.type in WIDE_UNSIGNED else value
             node = self.tensor(torch.from_numpy(np.array(value)))
             return {**node, "k": "array" if issubclass(kind, np.ndarray) else "number"}
         if kind is Fraction:
@@ -107,7 +109,11 @@ class Packer:
             return {"k": "dtype", "v": str(value).removeprefix("torch.")}
         if kind is range and len(value) <= MOST_ITEMS:
             return {"k": "range", "v": [value.start, value.stop, value.step]}
-        return self._container(value) if issubclass(kind, (dict, list, tuple, set, frozenset)) else self._foreign(value)
+        return self._container(value) if issubclass(kind, (dict, list, tuple, set, frozenset)) else self.foreign(value)
+
+    def foreign(self, thing) -> dict:
+        """The node of an object that is neither a number, a text, a tensor nor a container."""
+        raise WireError(f"not plain: {type(thing).__name__}")
 
     def _container(self, value):
         most = MOST_HASHED if isinstance(value, (dict, set, frozenset)) else MOST_ITEMS
@@ -137,7 +143,7 @@ class Packer:
             if plain.layout != torch.strided:
                 plain = plain.to_dense()
             if node["dtype"] not in DTYPES:
-                return self._foreign(tensor)
+                return self.foreign(tensor)
             plain = plain.resolve_conj().resolve_neg()
             order = sorted(range(plain.ndim), key=lambda axis: -plain.stride(axis))
             if not plain.is_contiguous() and plain.permute(order).is_contiguous():
@@ -151,10 +157,14 @@ class Packer:
 
 
 class Unpacker:
-    """Turns nodes back into values; `foreign(node)` makes the object of a node that the sender's `foreign` made."""
+    """Turns nodes back into values; a subclass may override `foreign`."""
 
-    def __init__(self, blobs: list, foreign: Callable):
-        self.blobs, self._foreign, self._depth = blobs, foreign, 0
+    def __init__(self, blobs: list):
+        self.blobs, self._depth = blobs, 0
+
+    def foreign(self, node: dict):
+        """The object of a node that the sender's `foreign` made."""
+        raise WireError(f"not plain: {node['k']}")
 
     def unpack(self, node):
         """The value of one node.
@@ -178,7 +188,7 @@ class Unpacker:
             if kind == "tensor":
                 return self.tensor(node)
             simple = _SIMPLE.get(kind)
-            return simple(self, node) if simple else self._foreign(node)
+            return simple(self, node) if simple else self.foreign(node)
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError) as error:
             raise WireError(f"not a value: {type(error).__name__}: {error}") from None
         finally:
