@@ -93,7 +93,11 @@ class Sending(Packer):
             return node
         self._parameters.add(id(parameter))
         if isinstance(parameter, nn.parameter.UninitializedTensorMixin):
-            return {**node, "lazy": True, "v": {**self.tensor(torch.empty(0)), "wants": True}, "grad": None}
+            value = {**Packer.tensor(self, torch.empty(0)), "wants": True}
+            if self._wanted:  # the call that is being sent may give it its shape
+                value["in"] = len(self.inputs)
+                self.inputs.append(parameter)
+            return {**node, "lazy": True, "v": value, "grad": None}
         gradient = parameter.grad
         value = self.tensor(parameter)
         value.pop("out", None)  # a parameter is an input of the results, not one of them
