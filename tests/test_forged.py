@@ -142,9 +142,9 @@ def asking(session, **changes) -> tuple[dict, list]:
     """A learner's request to call a function of the check with a tensor of a megabyte that wants a gradient."""
     sending = Sending(Session(None, "u", careful=False), wanted=True)
     arguments = sending.pack([torch.zeros(2**18, requires_grad=True)])
-    call = {"op": "call", "target": {"k": "function", "id": session.key_of(torch.sin), "name": "sin"}, "keywords": {}}
-    call |= {"arguments": arguments, "method": "", "grad": True, "inputs": 1, "gone": []}
-    return call | {"keywords": sending.pack({})} | changes, [*map(bytearray, sending.blobs)]
+    call = {"op": "call", "target": {"k": "function", "id": session.key_of(torch.sin), "name": "sin"}, "method": ""}
+    call |= {"arguments": arguments, "keywords": sending.pack({}), "grad": True, "inputs": 1, "gone": []}
+    return call | changes, [*map(bytearray, sending.blobs)]
 
 
 @pytest.mark.parametrize("inputs", [10**9, -1, 1.5, None])

@@ -72,10 +72,15 @@ def _add(answers: dict, exercise: str, code: str, *mistake: str) -> None:
     answers[exercise].append((answer, *mistake))
 
 
+def code(answer) -> str | None:
+    """The code of an answer from a table; None for the others, which no learner's cell can hold."""
+    return _CODE.get(id(answer))
+
+
 def source(answer) -> str:
     """The code of an answer; of a worked solution, which stands in its notebook, what it is called."""
     try:
-        return _CODE.get(id(answer)) or inspect.getsource(answer)
+        return code(answer) or inspect.getsource(answer)
     except (OSError, TypeError):
         return str(answer)
 

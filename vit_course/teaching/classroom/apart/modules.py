@@ -118,6 +118,7 @@ def take(module: nn.Module, node: dict, receive, own: bool) -> None:
         "buffers": (module._buffers, torch.Tensor, lambda: torch.empty(0)),
         "parts": (module._modules, nn.Module, nn.Identity),
     }
+    # What a learner's code has added is added here too, but empty: the next message would else take it off there.
     for what, (table, kind, empty) in tables.items():
         nodes = {str(name): child for name, child in node[what]}
         for name, child in nodes.items():
