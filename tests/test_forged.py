@@ -165,13 +165,20 @@ def test_what_is_kept_for_a_learner_is_limited(monkeypatch):
     assert session.channel.sent[0].keys() > {"kept"} and "too many" in session.channel.sent[-1]["error"]["words"]
 
 
-@pytest.mark.parametrize("count", ["Infinity", "-1", "1.5", "null", "[]"])
-def test_a_strange_number_of_cells_ends_the_process_and_nothing_else(count, monkeypatch):
+def counting(count: str, monkeypatch) -> tuple[list, int]:
+    """What a learner's process returns for a cell, where it says that so many have run."""
     process = object.__new__(LearnerProcess)
     process._channel = Answering()
-    monkeypatch.setattr(process, "_ask", lambda *_: (json.loads(f'{{"outputs": [], "count": {count}}}'), []), False)
+    reply = json.loads(f'{{"outputs": {node("list", "[]")}, "count": {count}}}')
+    monkeypatch.setattr(process, "_ask", lambda *_: (reply, []), False)
+    return process.run("1", 1)
+
+
+@pytest.mark.parametrize("count", ["Infinity", "-1", "1.5", "null", "[]"])
+def test_a_strange_number_of_cells_ends_the_process_and_nothing_else(count, monkeypatch):
+    assert counting("3", monkeypatch) == ([], 3)
     with pytest.raises(Ended, match="no outputs"):
-        process.run("1", 1)
+        counting(count, monkeypatch)
 
 
 class Endless(io.RawIOBase):
