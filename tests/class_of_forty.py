@@ -185,13 +185,16 @@ for path in (Path.home() / "MINE", Path("../../../gradebook.db"), Path("COURSE/n
 """
 BOMB = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass"
 FORGES = """
-import gc, json, struct
+import gc, json, safetensors.torch, torch
 from vit_course.teaching.classroom.apart.channel import Stream
 streams = [one._outgoing for one in gc.get_objects() if type(one) is Stream]
-def forge(tree, piece=b""):
-    text = json.dumps([tree, [len(piece)]]).encode()
+def forge(tree, piece=b"."):
+    named = {"tree": json.dumps(tree).encode(), "0": piece}
+    data = safetensors.torch.save(
+        {name: torch.frombuffer(bytearray(piece), dtype=torch.uint8) for name, piece in named.items()}
+    )
     for stream in streams:
-        stream.write(struct.pack(">QQ", len(text), len(piece)) + text + piece)
+        stream.write(len(data).to_bytes(8, "little") + data)
         stream.flush()
 output = {"k": "dict", "v": [["output_type", "stream"], ["name", "stdout"], ["text", "x"]]}
 colliding = [number * (2**61 - 1) for number in range(60_000)]

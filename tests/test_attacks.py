@@ -157,7 +157,7 @@ import gc
 from vit_course.teaching.classroom.apart.channel import Stream
 for one in gc.get_objects():
     if type(one) is Stream:
-        one.send(%s, [])
+        one.send(%s)
 """
 
 

@@ -81,8 +81,8 @@ class LearnerProcess:
             MemoryError, Ended: the process has ended.
         """
         try:
-            reply, blobs = self._ask({"op": "cell", "source": source}, seconds)
-            outputs, count = list(Unpacker(blobs).unpack(reply["outputs"])), reply["count"]
+            reply = self._ask({"op": "cell", "source": source}, seconds)
+            outputs, count = list(Unpacker().unpack(reply["outputs"])), reply["count"]
             if type(count) is not int or not 0 <= count < 2**31:
                 raise ValueError("not a number of cells")
             return outputs, count
@@ -99,8 +99,8 @@ class LearnerProcess:
         """
         self.session.reset()
         self._ask({"op": "begin"}, START_SECONDS)
-        reply, blobs = self._ask({"op": "answer", "name": name}, START_SECONDS)
-        return Receiving(self.session, blobs).unpack(reply.get("value"))
+        reply = self._ask({"op": "answer", "name": name}, START_SECONDS)
+        return Receiving(self.session).unpack(reply.get("value"))
 
     @property
     def usable(self) -> bool:
@@ -112,7 +112,6 @@ class LearnerProcess:
         process = getattr(self, "_process", None)
         if process is not None:
             self._isolation.end(process, self._room)
-            self._channel.closed = True
             for stream in (process.stdin, process.stdout, process.stderr):
                 with contextlib.suppress(OSError):
                     stream.close()
@@ -142,7 +141,7 @@ class LearnerProcess:
         self._channel = Watched(self._process.stdout, self._process.stdin, self._gone)
         self.session = Session(self._channel, "t", careful=True, changed=Left)
         try:
-            ready, _ = self._channel.receive(START_SECONDS)
+            ready = self._channel.receive(START_SECONDS)
             if ready != {"ready": True}:
                 raise Ended("the process did not say that it is ready")
         except (Ended, TimeoutError) as error:
@@ -151,16 +150,16 @@ class LearnerProcess:
             raise RuntimeError(said[-1] if said else str(error)) from None
         threading.Thread(target=self._watch, daemon=True).start()
 
-    def _ask(self, tree: dict, seconds: float) -> tuple:
-        self._channel.send(tree, [])
-        reply, blobs = self._channel.receive(seconds)
+    def _ask(self, tree: dict, seconds: float) -> dict:
+        self._channel.send(tree)
+        reply = self._channel.receive(seconds)
         if not isinstance(reply, dict) or "op" in reply:
             self._channel.broken = True
             raise self._gone()
         if "error" in reply:
             error = reply["error"]
             raise RuntimeError(str(error.get("words") if isinstance(error, dict) else error)[:500])
-        return reply, blobs
+        return reply
 
     def _gone(self) -> BaseException:
         if self._ended_for:

@@ -39,10 +39,10 @@ def main(settings: dict) -> None:
     session = Session(Stream(incoming, outgoing), "u", careful=False, library=Library)
     session.operations |= answering(shell, session)
     torch.set_num_threads(settings["threads"])
-    session.channel.send({"ready": True}, [])
+    session.channel.send({"ready": True})
     while True:
         try:
-            session.answer(*session.channel.receive())
+            session.answer(session.channel.receive())
         except EOFError:
             os._exit(0)
 
@@ -99,15 +99,13 @@ def answering(shell, session) -> dict:
     from vit_course.checks.maps.traces import HOOKS_ON_ALL
     from vit_course.teaching.classroom.apart.proxies import Sending
 
-    def cell(tree: dict, blobs: list) -> tuple[dict, list]:
-        sending = Sending(session)
-        return {"outputs": sending.pack(shell.run(tree["source"])), "count": shell.execution_count - 1}, sending.blobs
+    def cell(tree: dict) -> dict:
+        return {"outputs": Sending(session).pack(shell.run(tree["source"])), "count": shell.execution_count - 1}
 
-    def answer(tree: dict, blobs: list) -> tuple[dict, list]:
-        sending = Sending(session)
-        return {"value": sending.pack(shell.user_ns.get(tree["name"]))}, sending.blobs
+    def answer(tree: dict) -> dict:
+        return {"value": Sending(session).pack(shell.user_ns.get(tree["name"]))}
 
-    def begin(tree: dict, blobs: list) -> tuple[dict, list]:
+    def begin(tree: dict) -> dict:
         # The same seed in every check, which reveals nothing about the seed of the check itself.
         session.reset()
         random.seed(0)
@@ -115,7 +113,7 @@ def answering(shell, session) -> dict:
         torch.manual_seed(0)
         for hooks in HOOKS_ON_ALL:
             hooks.clear()
-        return {}, []
+        return {}
 
     return {"cell": cell, "answer": answer, "begin": begin}
 

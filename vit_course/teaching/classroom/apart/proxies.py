@@ -141,12 +141,11 @@ class Receiving(Unpacker):
 
     Args:
         session: the session that received it.
-        blobs: the bytes of its tensors.
         wanted: whether the other side may request gradients of its tensors; those are collected in `inputs`.
     """
 
-    def __init__(self, session, blobs: list, wanted: bool = False):
-        super().__init__(blobs)
+    def __init__(self, session, wanted: bool = False):
+        super().__init__()
         self._session, self._wanted = session, wanted
         self.inputs: dict[int, torch.Tensor] = {}
         self.outputs: dict[int, torch.Tensor] = {}

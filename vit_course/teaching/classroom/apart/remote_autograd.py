@@ -33,8 +33,8 @@ class Across(torch.autograd.Function):
             "out": ctx.link.numbers,
             "gradients": [sending.pack(gradient) for gradient in gradients],
         }
-        reply, blobs = session.ask(tree, sending.blobs)
+        reply = session.ask(tree)
         if "error" in reply:
             raise session.error_of(reply["error"])
-        receiving = Receiving(session, blobs)
+        receiving = Receiving(session)
         return None, None, *(receiving.unpack(node) for node in reply["gradients"])

@@ -30,7 +30,7 @@ class Session:
     """One side of the conversation.
 
     Args:
-        channel: has `send(tree, blobs)` and `receive()`, which raises an error where the other process has ended.
+        channel: has `send(message)` and `receive()`, which raises an error where the other process has ended.
         side: a letter that begins the keys of this side's objects.
         careful: True where the other side is not trusted: no class is imported because it says so.
         library: for the untrusted side only: () -> an object whose `restore()` puts back library functions that a call
@@ -124,8 +124,7 @@ class Session:
             "inputs": len(sending.inputs),
             "gone": [self.gone.pop() for _ in range(len(self.gone))],
         }
-        reply, blobs = self.ask(tree, sending.blobs)
-        receiving = Receiving(self, blobs)
+        reply, receiving = self.ask(tree), Receiving(self)
         if reply.get("printed"):
             print(str(reply["printed"])[:MOST_PRINTED], end="")
         if "after" in reply:
@@ -143,16 +142,16 @@ class Session:
             self._connect(reply, receiving, sending.inputs)
         return receiving.unpack(reply["result"])
 
-    def ask(self, tree: dict, blobs=()) -> tuple[dict, list]:
+    def ask(self, tree: dict) -> dict:
         """Sends a request, and answers the other side's requests until the reply comes."""
-        self.channel.send(tree, list(blobs))
+        self.channel.send(tree)
         while True:
-            tree, blobs = self.channel.receive()
+            tree = self.channel.receive()
             if not isinstance(tree, dict):
                 raise WireError("not a message")
             if "op" not in tree:
-                return tree, blobs
-            self.answer(tree, blobs)
+                return tree
+            self.answer(tree)
 
     def error_of(self, node) -> BaseException:
         """The exception that a message describes; the original object, if it was first raised on this side."""
@@ -168,16 +167,16 @@ class Session:
             outputs = Across.apply(link, [receiving.tensor(node) for node in nodes], *inputs)
             receiving.outputs = dict(zip(numbers, outputs, strict=True))
 
-    def answer(self, tree: dict, blobs: list) -> None:
+    def answer(self, tree: dict) -> None:
         """Handles one request of the other side and sends the reply."""
         try:
-            reply, blobs = self.operations[tree["op"]](tree, blobs)
+            reply = self.operations[tree["op"]](tree)
         except self._caught as error:
-            reply, blobs = {"error": self._told(error)}, []
+            reply = {"error": self._told(error)}
         try:
-            self.channel.send(reply, blobs)
+            self.channel.send(reply)
         except WireError as error:  # it is too long
-            self.channel.send({"error": self._told(error)}, [])
+            self.channel.send({"error": self._told(error)})
 
     def _told(self, error: BaseException) -> dict:
         if not self.careful:
@@ -190,10 +189,10 @@ class Session:
         self.errors.pop(number - MOST_ERRORS, None)
         return {**node, "yours": number}
 
-    def _called(self, tree: dict, blobs: list) -> tuple[dict, list]:
+    def _called(self, tree: dict) -> dict:
         for number in tree["gone"]:
             self.kept.pop(number, None)
-        receiving, length = Receiving(self, blobs, wanted=True), sum(map(len, blobs))
+        receiving = Receiving(self, wanted=True)
         target = receiving.unpack(tree["target"])
         arguments, keywords = receiving.unpack(tree["arguments"]), receiving.unpack(tree["keywords"])
         function = self._function(target, tree["method"])
@@ -218,13 +217,13 @@ class Session:
         if sending.outputs and receiving.inputs:
             if type(tree["inputs"]) is not int or not 0 <= tree["inputs"] <= MOST_ITEMS:
                 raise WireError("not a number of inputs")
-            size = sum(map(len, sending.blobs)) + length
+            size = sending.size + receiving.size
             if self.careful and size + sum(size for *_, size in self.kept.values()) > MOST_KEPT:
                 raise WireError("the gradients of too many calls are kept")
             reply["kept"] = self.number()
             inputs = [receiving.inputs.get(i) for i in range(tree["inputs"])]
             self.kept[reply["kept"]] = sending.outputs, inputs, size
-        return reply, sending.blobs
+        return reply
 
     def _function(self, target, method: str) -> Callable:
         # The other side may call the objects that it was given, but of their methods only these two.
@@ -236,9 +235,9 @@ class Session:
             raise WireError("this cannot be called")
         return target
 
-    def _backward(self, tree: dict, blobs: list) -> tuple[dict, list]:
+    def _backward(self, tree: dict) -> dict:
         outputs, inputs, _ = self.kept[tree["kept"]]
-        receiving = Receiving(self, blobs)
+        receiving = Receiving(self)
         gradients = [receiving.unpack(node) for node in tree["gradients"]]
         chosen = [(outputs[i], gradient) for i, gradient in zip(tree["out"], gradients, strict=True)]
         chosen = [(output, gradient) for output, gradient in chosen if gradient is not None]
@@ -251,7 +250,7 @@ class Session:
             )
             found |= dict(zip(there, every, strict=True))
         sending = Sending(self)
-        return {"gradients": [sending.pack(gradient) for gradient in found.values()]}, sending.blobs
+        return {"gradients": [sending.pack(gradient) for gradient in found.values()]}
 
 
 def change(old, new) -> bool:

@@ -1,28 +1,28 @@
 """The message format between two processes that do not trust each other: numbers, text, containers and tensors.
 
-A message is a JSON tree and the raw bytes of its tensors and long texts. Nothing in it is ever executed. An instance
-of a subclass, such as a number with its own == or a tensor that overrides functions, arrives as a plain number or
-tensor. The limits keep the work on one message, however it was made, at a few seconds: the tree is small, each piece of
-bytes is used once, and what is looked up by hash, where many values could collide, is short.
+A message is a safetensors file: its tensors, and a JSON tree as the bytes of one more. Nothing in it is ever executed.
+An instance of a subclass, such as a number with its own == or a tensor that overrides functions, arrives as a plain
+number or tensor. The limits keep the work on one message, however it was made, at a few seconds: the tree is small,
+each tensor is used once, and what is looked up by hash, where many values could collide, is short.
 """
 
 import json
-import math
-import struct
 from fractions import Fraction
 
 import numpy as np
+import safetensors.torch
 import torch
+from safetensors import SafetensorError
 
-MOST_JSON, MOST_BYTES = 2**21, 2**28  # bytes of JSON, and of tensors and texts, in one message
+MOST_JSON, MOST_BYTES = 2**21, 2**28  # bytes of JSON, and of all of a message
 MOST_ITEMS, MOST_HASHED = 10**5, 500  # in one container, and in a set or dict
-MOST_DEPTH, MOST_AXES, MOST_DIGITS = 100, 64, 4000
-LONG = 500  # characters; a longer text is sent as bytes
+MOST_DEPTH, MOST_AXES = 100, 64
+LONG = 500  # characters; a longer text is sent as a tensor of bytes
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
         torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,
-        torch.float32, torch.float64, torch.complex64, torch.complex128,
+        torch.float32, torch.float64, torch.complex64,
     )
 }  # fmt: skip
 WIDE_UNSIGNED = (np.uint16, np.uint32, np.uint64, np.ulonglong)  # which torch has in part
@@ -33,35 +33,53 @@ class WireError(Exception):
     """A message that breaks the format."""
 
 
-def write_frame(stream, tree, blobs: list) -> None:
-    """Writes one message: three lengths, then the JSON, then the bytes."""
-    text = json.dumps([tree, [len(blob) for blob in blobs]], allow_nan=False, separators=(",", ":")).encode()
-    if len(text) > MOST_JSON or sum(map(len, blobs)) > MOST_BYTES:
+def _bytes_of(text: bytes) -> torch.Tensor:
+    return torch.frombuffer(bytearray(text), dtype=torch.uint8)
+
+
+def write_message(stream, tree) -> None:
+    """Writes one message, a tree of nodes as `Packer` makes them: its length in 8 bytes, then the safetensors file."""
+    tensors = {}
+
+    def numbered(tensor: torch.Tensor) -> dict:
+        tensors[str(len(tensors))] = tensor
+        return {"number": str(len(tensors) - 1)}
+
+    try:
+        text = json.dumps(tree, default=numbered, separators=(",", ":")).encode()
+    except ValueError as error:  # a number of thousands of digits
+        raise WireError(str(error)) from None
+    data = safetensors.torch.save({"tree": _bytes_of(text), **tensors})
+    if len(text) > MOST_JSON or len(data) > MOST_BYTES or int.from_bytes(data[:8], "little") > MOST_JSON:
         raise WireError("a message is too long")
-    stream.write(struct.pack(">QQ", len(text), sum(map(len, blobs))))
-    stream.write(text)
-    for blob in blobs:
-        stream.write(blob)
+    stream.write(len(data).to_bytes(8, "little"))
+    stream.write(data)
     stream.flush()
 
 
-def read_frame(stream) -> tuple[object, list]:
-    """-> (tree, blobs) of the next message.
+def read_message(stream):
+    """-> the tree of the next message.
 
     Raises:
         EOFError: the other side is gone.
         WireError: the message is too long or not valid.
     """
-    text_length, byte_length = struct.unpack(">QQ", _exactly(stream, 16))
-    if text_length > MOST_JSON or byte_length > MOST_BYTES:
+    length = int.from_bytes(_exactly(stream, 8), "little")
+    if length > MOST_BYTES:
         raise WireError("a message is too long")
+    data = _exactly(stream, length)
     try:
-        tree, lengths = json.loads(_exactly(stream, text_length))
-        if any(type(length) is not int or length < 0 for length in lengths) or sum(lengths) != byte_length:
-            raise WireError("the lengths of a message do not add up")
-    except (ValueError, TypeError, RecursionError) as error:
-        raise WireError(f"not a message: {type(error).__name__}") from None
-    return tree, [bytearray(_exactly(stream, length)) for length in lengths]
+        # A safetensors file begins with the length of its own JSON.
+        if int.from_bytes(data[:8], "little") > MOST_JSON:
+            raise ValueError("too long")
+        tensors = safetensors.torch.load(data)
+        text = tensors.pop("tree").numpy().tobytes()
+        if len(text) > MOST_JSON:
+            raise ValueError("too long")
+        # Each tensor is used once: many values of the same numbers would fill the memory.
+        return json.loads(text, object_hook=lambda node: tensors.pop(node["number"]) if "number" in node else node)
+    except (SafetensorError, LookupError, ValueError, TypeError, RuntimeError, AssertionError) as error:
+        raise WireError(f"not a message: {type(error).__name__}: {error}"[:500]) from None
 
 
 def _exactly(stream, length: int) -> bytes:
@@ -75,7 +93,7 @@ class Packer:
     """Turns values into nodes of the JSON tree; a subclass may override `foreign`."""
 
     def __init__(self):
-        self.blobs: list[bytes] = []
+        self.size = 0  # bytes of its tensors
         self._inside: list[int] = []
 
     def pack(self, value):
@@ -84,17 +102,14 @@ class Packer:
             return value
         kind = type(value)
         if issubclass(kind, int) and not issubclass(kind, bool):
-            value = int.__int__(value)
-            return value if abs(value) < 2**53 else {"k": "int", "v": _digits(value)}
+            return int.__int__(value)
         if issubclass(kind, float) and not issubclass(kind, np.generic):
-            value = float.__float__(value)
-            return value if math.isfinite(value) else {"k": "float", "v": repr(value)}
+            return float.__float__(value)
         if issubclass(kind, str):
             text = str.__str__(value).encode("utf-8", "replace")
             if len(text) <= LONG:
                 return text.decode()
-            self.blobs.append(text)
-            return {"k": "text", "b": len(self.blobs) - 1}
+            return {"k": "text", "numbers": _bytes_of(text)}
         if issubclass(kind, torch.Tensor):
             return self.foreign(value) if isinstance(value, torch.nn.Parameter) else self.tensor(value)
         if kind in WIDE_UNSIGNED:
@@ -104,7 +119,7 @@ class Packer:
             node = self.tensor(torch.from_numpy(np.array(value)))
             return {**node, "k": "array" if issubclass(kind, np.ndarray) else "number"}
         if kind is Fraction:
-            return {"k": "fraction", "v": [_digits(value.numerator), _digits(value.denominator)]}
+            return {"k": "fraction", "v": [value.numerator, value.denominator]}
         if kind is torch.dtype:
             return {"k": "dtype", "v": str(value).removeprefix("torch.")}
         if kind is range and len(value) <= MOST_ITEMS:
@@ -135,32 +150,27 @@ class Packer:
         """The node of a tensor: its numbers, the order of its axes in memory, and whether it requires a gradient."""
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
             plain = tensor.detach().as_subclass(torch.Tensor)
-            node = {"k": "tensor", "dtype": str(plain.dtype).removeprefix("torch."), "shape": list(plain.shape)}
-            if tensor.requires_grad:
-                node["wants"] = True
+            dtype = str(plain.dtype).removeprefix("torch.")
+            node = {"k": "tensor", "wants": True} if tensor.requires_grad else {"k": "tensor"}
             if plain.device.type != "cpu":
-                return {**node, "device": "meta"}
-            if plain.layout != torch.strided:
-                plain = plain.to_dense()
-            if node["dtype"] not in DTYPES:
+                return {**node, "dtype": dtype, "shape": list(plain.shape)}
+            if dtype not in DTYPES:
                 return self.foreign(tensor)
-            plain = plain.resolve_conj().resolve_neg()
+            plain = plain.to_dense() if plain.layout != torch.strided else plain
             order = sorted(range(plain.ndim), key=lambda axis: -plain.stride(axis))
             if not plain.is_contiguous() and plain.permute(order).is_contiguous():
-                plain = plain.permute(order)
-                node["order"] = order
-            node["b"] = len(self.blobs)
-            self.blobs.append(
-                plain.clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8).numpy().tobytes()
-            )
-        return node
+                plain, node["order"] = plain.permute(order), order
+            plain = plain.resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)
+        self.size += plain.nbytes
+        return {**node, "numbers": plain}
 
 
 class Unpacker:
     """Turns nodes back into values; a subclass may override `foreign`."""
 
-    def __init__(self, blobs: list):
-        self.blobs, self._depth = blobs, 0
+    def __init__(self):
+        self.size = 0  # bytes of its tensors
+        self._depth = 0
 
     def foreign(self, node: dict):
         """The object of a node that the sender's `foreign` made."""
@@ -194,54 +204,28 @@ class Unpacker:
         finally:
             self._depth -= 1
 
-    def bytes(self, number) -> bytearray:
-        """A piece of the message's bytes. Each is used once: many tensors of one piece would fill the memory."""
-        found, self.blobs[_size(number)] = self.blobs[_size(number)], None
-        return found
-
     def tensor(self, node) -> torch.Tensor:
         """The tensor of a node, in newly allocated memory and without a gradient."""
-        if len(node["shape"]) > MOST_AXES:
-            raise WireError("a tensor has too many axes")
-        dtype, shape = DTYPES[node["dtype"]], [_size(size) for size in node["shape"]]
-        if node.get("device") == "meta":
-            return torch.empty(shape, dtype=dtype, device="meta")
-        blob = self.bytes(node["b"])
-        if len(blob) != math.prod(shape) * dtype.itemsize:
-            raise WireError("a tensor does not have as many numbers as its shape says")
-        order = node.get("order", range(len(shape)))
-        if sorted(order) != list(range(len(shape))):
+        if "shape" in node:
+            if len(node["shape"]) > MOST_AXES:
+                raise WireError("a tensor has too many axes")
+            return torch.empty(node["shape"], dtype=DTYPES[node["dtype"]], device="meta")
+        numbers = node["numbers"]
+        if not isinstance(numbers, torch.Tensor) or numbers.ndim > MOST_AXES or numbers.dtype not in DTYPES.values():
+            raise WireError("not a tensor that can be sent")
+        self.size += numbers.nbytes
+        if numbers.dtype == torch.bool:
+            # torch does not define a bool whose byte is neither 0 nor 1, so every byte other than 0 counts as True.
+            numbers = numbers.view(torch.uint8) != 0
+        order = node.get("order", range(numbers.ndim))
+        if sorted(order) != list(range(numbers.ndim)):
             raise WireError("not an order of axes")
-        if not blob:
-            return torch.empty(shape, dtype=dtype)
-        numbers = torch.frombuffer(blob, dtype=torch.uint8)
-        # torch does not define a bool whose byte is neither 0 nor 1, so every byte other than 0 counts as True.
-        numbers = numbers != 0 if dtype == torch.bool else numbers.view(dtype)
-        back = [list(order).index(axis) for axis in range(len(shape))]
-        return numbers.reshape([shape[axis] for axis in order]).permute(back)
+        return numbers.permute([list(order).index(axis) for axis in range(numbers.ndim)])
 
 
 def as_text(words) -> str:
     """Anything of a message as text that can be written to a file: without lone surrogates."""
     return str(words).encode("utf-8", "replace").decode()
-
-
-def _size(value) -> int:
-    if type(value) is not int or not 0 <= value < 2**40:
-        raise WireError("not a size")
-    return value
-
-
-def _digits(value: int) -> str:
-    if value.bit_length() > 3 * MOST_DIGITS:
-        raise WireError("a number is too long")
-    return str(value)
-
-
-def _whole(text: str) -> int:
-    if len(text) > MOST_DIGITS:
-        raise WireError("a number is too long")
-    return int(text)
 
 
 def _range(node: dict) -> range:
@@ -253,10 +237,8 @@ def _range(node: dict) -> range:
 
 _MOST = {"set": MOST_HASHED, "frozenset": MOST_HASHED, "dict": MOST_HASHED}
 _SIMPLE = {
-    "text": lambda unpacker, node: unpacker.bytes(node["b"]).decode(errors="replace"),
-    "int": lambda unpacker, node: _whole(node["v"]),
-    "float": lambda unpacker, node: float(node["v"]),
-    "fraction": lambda unpacker, node: Fraction(*map(_whole, node["v"])),
+    "text": lambda unpacker, node: unpacker.tensor(node).numpy().tobytes().decode(errors="replace"),
+    "fraction": lambda unpacker, node: Fraction(*map(int, node["v"])),
     "array": lambda unpacker, node: unpacker.tensor(node).numpy(),
     "number": lambda unpacker, node: unpacker.tensor(node).numpy()[()],
     "dtype": lambda unpacker, node: DTYPES[node["v"]],
