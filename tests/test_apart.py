@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from vit_course.checks.maps.traces import kept_on
+from vit_course.checks.report import Wrong
 from vit_course.checks.snapshot import Left
 from vit_course.checks.timeout import learners_line
 from vit_course.checks.tools.watched_steps import watched_steps
@@ -91,6 +92,8 @@ def steps(model):
     model.bias.grad = torch.zeros_like(model.bias)
     optimiser.step()
     return model
+def calls_back(function):
+    return function()
 def doubled(config):
     model = ViT(config).double().eval()
     model.encoder.train()
@@ -123,6 +126,17 @@ def test_changes_of_arguments_and_errors_come_across(process):
         process.answer("fails")(x)
     assert learners_line(caught.value) == 'line 21: `raise KeyError("no such thing")`'
     assert process.answer("nothing of this name") is None
+
+
+def test_an_error_of_the_check_that_went_through_the_learners_code_is_the_same_object(process):
+    wrong = Wrong("wrong-shape", "What the encoder was given has the wrong shape.")
+
+    def refuses(*_):
+        raise wrong
+
+    with pytest.raises(Wrong) as caught:
+        process.answer("calls_back")(refuses)
+    assert caught.value is wrong
 
 
 def test_a_replaced_function_of_a_library_is_put_back_and_told(process):

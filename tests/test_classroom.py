@@ -17,13 +17,15 @@ from small_class import ALL, ASSIGNMENT, POINTS, Submission, cell_of, chapters, 
 
 from vit_course.__main__ import main
 from vit_course.checks import EXERCISES
-from vit_course.teaching.classroom import export_marks
+from vit_course.teaching.classroom import export_marks, workflow
+from vit_course.teaching.classroom.collect import AUTOGRADED, HandedIn
 from vit_course.teaching.classroom.course import make_course
 from vit_course.teaching.classroom.exercises import exercises_of
+from vit_course.teaching.classroom.grade_submission import Verdict
+from vit_course.teaching.classroom.grading_cell import VERDICTS, Graded
 from vit_course.teaching.classroom.isolation import choose
-from vit_course.teaching.classroom.nbgrader_settings import FeedbackPage
+from vit_course.teaching.classroom.nbgrader_settings import FeedbackPage, as_text
 from vit_course.teaching.classroom.sandbox import NOT_PROTECTED
-from vit_course.teaching.classroom.workflow import gradebook_of
 
 NEED_A_SANDBOX = ("steals", "reads_proc", "fills", "bomb")
 LIMITS = "--unprotected --jobs 2 --memory 2 --processes 150 --cell-seconds 20"
@@ -116,10 +118,19 @@ def test_nothing_ends_the_class_and_the_teacher_is_told(course):
     assert course.exit_code == 1 and "Traceback" not in course.warned
     without = [name for name, one in course.handed_in.items() if one.state == "not graded"]
     for student in without:
-        assert re.search(rf"not graded: {student}, {ASSIGNMENT}: ", course.said)
+        _, reason = re.search(rf"not graded: {student}, {ASSIGNMENT}: (.*)\n    (.*)", course.said).groups()
+        assert any(words in reason for words in course.handed_in[student].says)
     assert f"{len(course.handed_in) - len(without)} graded, {len(without)} not graded, 1 missing" in course.said
     place = course.folder / "submitted" / "no_json" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
     assert place.read_text() == "see my mail", "what was handed in stays as it was"
+
+
+def test_the_summary_says_why_an_answer_was_not_graded(tmp_path):
+    place, why = tmp_path / AUTOGRADED / "ann" / ASSIGNMENT, "the time for the whole submission had run out"
+    place.mkdir(parents=True)
+    verdicts = [Verdict(Graded(name, "f", (), 2.0), (), why) for name in POINTS]
+    (place / VERDICTS).write_text(as_text(verdicts, ["taken as 04_small.ipynb"]))
+    assert workflow._reasons(tmp_path, ASSIGNMENT, HandedIn("ann", ["renamed"])) == ["renamed", why]
 
 
 def test_what_the_system_does_not_protect_is_said(course):
@@ -197,12 +208,12 @@ def test_what_cannot_be_read_any_more_keeps_no_old_mark_and_nbgrader_alone_grade
     assert "half: NOT GRADED" in again.stdout and "0 graded, 1 not graded, 0 missing" in again.stdout
     assert not any((course.folder / step / "half" / ASSIGNMENT).exists() for step in ("autograded", "feedback"))
     place.write_text(before)
-    with gradebook_of(course.folder) as gradebook:  # a mark by hand, as in nbgrader's own page
+    with workflow.gradebook_of(course.folder) as gradebook:  # a mark by hand, as in nbgrader's own page
         gradebook.find_grade("further-share", ASSIGNMENT, ASSIGNMENT, "half").manual_score = 0.5
         gradebook.db.commit()
     again = run("python -m vit_course classroom grade . 04_attention --unprotected --student half", course.folder)
     assert "1 graded, 0 not graded" in again.stdout and "half: 12 of 14 points" in again.stdout
-    with gradebook_of(course.folder) as gradebook:
+    with workflow.gradebook_of(course.folder) as gradebook:
         grade = gradebook.find_grade("further-share", ASSIGNMENT, ASSIGNMENT, "half")
         (mark,) = export_marks.marks(gradebook, students=["half"])
         assert mark.points == 12 - grade.auto_score + 0.5 and grade.needs_manual_grade

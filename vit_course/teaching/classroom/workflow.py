@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
@@ -115,7 +116,7 @@ def grade(
     report = course / REPORTS / f"{assignment}.txt"
     report.parent.mkdir(exist_ok=True)
     report.write_text(_report(course, assignment, found, handed_in), encoding="utf-8")
-    print(_summary(found))
+    print(_summary(found, {one.student: _reasons(course, assignment, one) for one in handed_in}))
     print(f"{report}: every verdict, and everything unusual")
     print(f"next: python -m vit_course classroom export {course} writes the marks as a table")
     return int(done != 0 or any(one.state == export_marks.NOT_GRADED for one in found))
@@ -205,7 +206,15 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONWARNINGS": f"ignore:{NBGRADERS}"}
 
 
-def _summary(found: list[export_marks.Mark]) -> str:
+def _reasons(course: Path, assignment: str, one: HandedIn) -> list[str]:
+    # What is unusual about a submission, and why answers in it were not graded; each once.
+    path = course / AUTOGRADED / one.student / assignment / VERDICTS
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    whys = [why for name, why in pairwise(lines) if name.endswith(": not graded")]
+    return list(dict.fromkeys([*one.notes, *whys]))
+
+
+def _summary(found: list[export_marks.Mark], reasons: dict[str, list[str]] | None = None) -> str:
     states = [one.state for one in found]
     kinds = (export_marks.GRADED, export_marks.NOT_GRADED, export_marks.MISSING)
     lines = [", ".join(f"{states.count(kind)} {kind}" for kind in kinds)]
@@ -213,6 +222,7 @@ def _summary(found: list[export_marks.Mark]) -> str:
         if one.state == export_marks.NOT_GRADED:
             who, parts = f"{one.student['id']}, {one.assignment}", ", ".join(one.not_graded)
             lines.append(f"  not graded: {who}: {parts} ({one.so_far:g} points from the others)")
+            lines += [f"    {reason}" for reason in (reasons or {}).get(one.student["id"], [])]
     if missing := [one.student["id"] for one in found if one.state == export_marks.MISSING]:
         lines.append(f"  missing: {', '.join(missing)}")
     return "\n".join(lines)

@@ -21,11 +21,15 @@ def told(error: BaseException) -> dict:
         "words": words[:MOST_WORDS],
         "bare": not error.args,
         "line": learners_line(error),
+        "yours": getattr(error, "yours", None),
     }
 
 
 def rebuilt(node: dict) -> BaseException:
-    """The exception that `told` has described; its attribute `learners_line` says where it was raised."""
+    """The exception that `told` has described; its attribute `learners_line` says where it was raised.
+
+    Where the other side has kept it, the attribute `yours` is the number under which it finds it again.
+    """
     kind = vars(builtins).get(str(node["kind"]))
     if not (isinstance(kind, type) and issubclass(kind, BaseException)) or issubclass(kind, BaseExceptionGroup):
         kind = Exception
@@ -34,6 +38,7 @@ def rebuilt(node: dict) -> BaseException:
         kind = type(name, (Exception if issubclass(kind, UnicodeError) else kind,), {})
     error = kind() if node["bare"] else kind(_Words(words))
     error.learners_line = as_text(node["line"])[:MOST_LINE] if node["line"] else None
+    error.yours = node["yours"]
     return error
 
 
