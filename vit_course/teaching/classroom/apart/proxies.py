@@ -66,7 +66,7 @@ class Sending(Packer):
         if isinstance(thing, nn.Parameter):
             return self._parameter(thing)
         if isinstance(thing, nn.Module):
-            theirs = (session.known_key(thing) or session.side)[0] != session.side
+            theirs = session.keys.get(id(thing), session.side)[0] != session.side
             by_value = None if session.careful or theirs else as_vit(thing)
             return {"k": "vit", "v": self.pack(by_value)} if by_value else self._module(thing)
         if isinstance(thing, torch.optim.Optimizer) and (session.careful or isinstance(thing, RemoteOptimiser)):
@@ -109,7 +109,7 @@ class Sending(Packer):
     def _module(self, module: nn.Module) -> dict:
         # A node, or the key alone where the message holds the module already.
         session = self._session
-        known = session.known_key(module)
+        known = session.keys.get(id(module))
         node = {"k": "module", "id": session.key_of(module)}
         if id(module) in self._modules:
             return node
@@ -188,37 +188,26 @@ class Receiving(Unpacker):
         if kind == "items":
             return type(str(node["name"])[:80], (_Items,), {})([self.unpack(item) for item in node["v"]])
         key = str(node["id"])
-        found = session.mine.get(key) if key[:1] == session.side else session.theirs.get(key)
+        found = session.find(key)
         if kind == "optimiser":
             return self._optimiser(node, found)
-        if found is not None:
-            return found
-        if key[:1] == session.side:
-            raise WireError("an object that this side does not have")
-        return self._known(key, _stand_in(session, kind, str(node["name"])[:80]))
-
-    def _known(self, key: str, thing):
-        self._session.theirs[key] = thing
-        self._session.keys[thing] = key
-        return thing
+        return found if found is not None else session.keep(key, _stand_in(session, kind, str(node["name"])[:80]))
 
     def _parameter(self, node: dict) -> nn.Parameter:
         session, key = self._session, str(node["id"])
-        own = key[:1] == session.side
-        parameter = session.tensors.get(key) if own else session.theirs.get(key)
+        parameter = session.find(key)
         if "v" in node:
             value = Unpacker.tensor(self, node["v"])
             wants = bool(node["v"].get("wants"))
-            if parameter is None and not own:
+            if parameter is None:
                 made = nn.UninitializedParameter() if "lazy" in node else nn.Parameter(value, wants)
-                parameter = self._known(key, made)
-            if parameter is not None:
-                session.set(parameter, value, wants, node.get("moved"))
-                gradient = None if node["grad"] is None else Unpacker.tensor(self, node["grad"])
-                if gradient is None or parameter.grad is None or not same(gradient, parameter.grad):
-                    parameter.grad = gradient
-                if self._wanted and type(node["v"].get("in")) is int:
-                    self.inputs[node["v"]["in"]] = parameter
+                parameter = session.keep(key, made)
+            session.set(parameter, value, wants, node.get("moved"))
+            gradient = None if node["grad"] is None else Unpacker.tensor(self, node["grad"])
+            if gradient is None or parameter.grad is None or not same(gradient, parameter.grad):
+                parameter.grad = gradient
+            if self._wanted and type(node["v"].get("in")) is int:
+                self.inputs[node["v"]["in"]] = parameter
         if parameter is None:
             raise WireError("a parameter that this side does not have")
         return parameter
@@ -226,12 +215,10 @@ class Receiving(Unpacker):
     def _module(self, node: dict) -> nn.Module:
         session, key = self._session, str(node["id"])
         own = key[:1] == session.side
-        module = session.mine.get(key) if own else session.theirs.get(key)
-        if module is None and own:
-            raise WireError("a module that this side does not have")
+        module = session.find(key)
         copied = "class" in node and not session.careful
         if module is None:
-            module = self._known(key, copy_of(node) if copied else mirror(session, node))
+            module = session.keep(key, copy_of(node) if copied else mirror(session, node))
         if "parts" in node:
             if not own and "values" in node:
                 give(module, self.unpack(node["values"]), copied)
@@ -243,12 +230,9 @@ class Receiving(Unpacker):
     def _buffer(self, node: dict) -> torch.Tensor:
         # A buffer that the other side has kept is updated in place; one that it has replaced is replaced here too.
         session, key, value = self._session, str(node["id"]), self.unpack(node["v"])
-        own = key[:1] == session.side
-        found = session.tensors.get(key) if own else session.theirs.get(key)
-        if found is None and own:
-            raise WireError("a buffer that this side does not have")
+        found = session.find(key)
         if found is None:
-            found = self._known(key, value)
+            found = session.keep(key, value)
         session.set(found, value, value.requires_grad, node["moved"])
         return found
 
@@ -259,7 +243,7 @@ class Receiving(Unpacker):
                 raise WireError("an optimiser that this side does not have")
             found = type(node["name"], (RemoteOptimiser,), {})(groups, {})
             found._session = self._session
-            return self._known(node["id"], found)
+            return self._session.keep(str(node["id"]), found)
         for ours, theirs in zip(found.param_groups, groups, strict=False):
             ours.update({name: value for name, value in theirs.items() if name in ours and _plain(ours[name])})
         return found

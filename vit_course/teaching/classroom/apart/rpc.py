@@ -8,12 +8,10 @@ module in it, so that both sides agree before and after a call: the networks of 
 import contextlib
 import copy
 import io
-import weakref
 from collections.abc import Callable
 
 import torch
 from torch import nn
-from torch.utils.weak import WeakIdKeyDictionary
 
 from vit_course.checks.tools.watched_steps import add_steps, watched_steps
 from vit_course.teaching.classroom.apart.errors import rebuilt, told
@@ -23,7 +21,8 @@ from vit_course.teaching.classroom.apart.remote_autograd import Across, Link
 from vit_course.teaching.classroom.apart.serialization import MOST_ITEMS, WireError
 
 MOST_PRINTED, MOST_RATES = 100_000, 10_000
-MOST_ERRORS, MOST_KEPT = 100, 2**29  # kept for the other side: exceptions, and bytes of tensors for gradients
+# Kept for the other side: exceptions, objects, and bytes of tensors for gradients or of parameters.
+MOST_ERRORS, MOST_OBJECTS, MOST_KEPT = 100, 10**5, 2**29
 
 
 class Session:
@@ -56,39 +55,40 @@ class Session:
 
     def reset(self) -> None:
         """Forgets all objects of both sides. The numbering of keys continues, so that no old key is used again."""
-        self.mine: dict[str, object] = {}
-        # Weak references: tensors live as long as their modules, and proxies as long as this side uses them.
-        self.tensors = weakref.WeakValueDictionary()
-        self.theirs = weakref.WeakValueDictionary()
-        self.keys = WeakIdKeyDictionary()
-        self.places = WeakIdKeyDictionary()  # of the other side's tensors: where their memory begins here
-        self.ids: dict[int, str] = {}
+        # The objects of both sides that have a key; each is kept until the next check, so that its id stays its own.
+        self.objects: dict[str, object] = {}
+        self.keys: dict[int, str] = {}
+        self.places: dict[int, int] = {}  # of parameters and buffers: where their memory begins
+        self.size = 0  # bytes of the other side's parameters and buffers
         self.kept: dict[int, tuple[list, list, int]] = {}
         self.gone: list[int] = []
         self.errors: dict[int, BaseException] = {}
 
     def key_of(self, thing) -> str:
         """The key by which both sides know an object; an object of this side gets one on first use."""
-        key = self.known_key(thing)
-        if key is None:
-            key = f"{self.side}{self.number()}"
-            try:
-                self.keys[thing] = key
-            except TypeError:  # an object that allows no weak reference, such as an exception
-                self.ids[id(thing)] = key
-        if key[0] == self.side:
-            (self.tensors if isinstance(thing, torch.Tensor) else self.mine)[key] = thing
-        return key
+        if id(thing) not in self.keys:
+            self.keep(f"{self.side}{self.number()}", thing)
+        return self.keys[id(thing)]
 
-    def known_key(self, thing) -> str | None:
-        """The key of an object, or None where it has none yet."""
-        try:
-            return self.ids.get(id(thing)) or self.keys.get(thing)
-        except TypeError:
-            return None
+    def keep(self, key: str, thing):
+        """Keeps an object under its key, and returns it."""
+        if self.careful and len(self.objects) >= MOST_OBJECTS:
+            raise WireError("too many objects")
+        self.objects[key], self.keys[id(thing)] = thing, key
+        return thing
+
+    def find(self, key: str):
+        """The object of a key; None where the other side sends one of its own for the first time."""
+        found = self.objects.get(key)
+        if found is None and key[:1] == self.side:
+            raise WireError("an object that this side does not have")
+        return found
 
     def set(self, tensor: torch.Tensor, value: torch.Tensor, wants: bool, moved: bool) -> None:
         """Gives a parameter or buffer the numbers that it has on the other side, where its memory may have moved."""
+        self.size += value.nbytes - (tensor.nbytes if id(tensor) in self.places else 0)
+        if self.careful and self.size > MOST_KEPT:
+            raise WireError("too many parameters and buffers")
         if isinstance(tensor, nn.parameter.UninitializedTensorMixin):
             if not value.numel():
                 return  # of a lazy layer that has not run yet
@@ -100,11 +100,11 @@ class Session:
                 tensor.copy_(value)
         if tensor.requires_grad != wants:
             tensor.requires_grad_(wants)
-        self.places[tensor] = tensor.data_ptr()
+        self.places[id(tensor)] = tensor.data_ptr()
 
     def has_moved(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor lies elsewhere in memory than when the other side last set it."""
-        return self.places.get(tensor, tensor.data_ptr()) != tensor.data_ptr()
+        return self.places.get(id(tensor), tensor.data_ptr()) != tensor.data_ptr()
 
     def number(self) -> int:
         """A new number, unique among the calls and objects of this side."""
