@@ -13,7 +13,7 @@ from vit_course.teaching.classroom import grade_submission
 from vit_course.teaching.classroom.apart import rpc
 from vit_course.teaching.classroom.apart.channel import Watched
 from vit_course.teaching.classroom.apart.modules import as_vit, built_vit
-from vit_course.teaching.classroom.apart.proxies import Sending
+from vit_course.teaching.classroom.apart.proxies import Receiving, Sending
 from vit_course.teaching.classroom.apart.rpc import Session
 from vit_course.teaching.classroom.apart.serialization import (
     MOST_BYTES,
@@ -72,7 +72,7 @@ COLLIDING = json.dumps([number * MERSENNE for number in range(MOST_HASHED)])
         "[" * 100_000 + "]" * 100_000,
         '{"k": "list", "v": [' * 400 + "]}" * 400,
         f'{{"k": "tensor", "dtype": "float32", "shape": {repeated("1", 100_000)}}}',
-        f'{{"k": "tensor", "numbers": {{"number": "0"}}, "order": {repeated("0", 100_000)}}}',
+        f'{{"k": "tensor", "numbers": "0", "order": {repeated("0", 100_000)}}}',
         '{"k": "tensor", "dtype": "float32", "shape": [1099511627775, 1099511627775]}',
         '{"k": "range", "v": [0, 1000000000000, 1]}',
         "9" * 10_000,
@@ -89,7 +89,7 @@ def test_the_most_that_is_allowed_takes_no_long_time():
 
 
 def test_a_tensor_is_used_once():
-    tensor = '{"k": "tensor", "numbers": {"number": "0"}}'
+    tensor = '{"k": "tensor", "numbers": "0"}'
     assert len(taken(message(node("list", repeated(tensor, 1))))) == 1
     assert isinstance(taken(message(node("list", repeated(tensor, 2)))), WireError)
 
@@ -173,6 +173,25 @@ def test_what_is_kept_for_a_learner_is_limited(monkeypatch):
     assert len(session.kept) < 10 and len(session.errors) == rpc.MOST_ERRORS
     assert all(error.__traceback__ is None for error in session.errors.values())
     assert session.channel.sent[0].keys() > {"kept"} and "too many" in session.channel.sent[-1]["error"]["words"]
+
+
+def test_objects_that_a_learner_sends_are_limited(monkeypatch):
+    monkeypatch.setattr(rpc, "MOST_KEPT", 10 * 2**20)
+    monkeypatch.setattr(rpc, "MOST_OBJECTS", 100)
+    ours, theirs = Session(None, "t", careful=True), Session(None, "u", careful=False)
+
+    def come(thing) -> None:
+        for _ in range(200):
+            Receiving(ours).unpack(Sending(theirs).pack(thing()))
+
+    one = torch.nn.Parameter(torch.zeros(2**18))
+    come(lambda: one)
+    assert len(ours.objects) == 1, "the same one over and over is no more than one"
+    with pytest.raises(WireError, match="parameters"):
+        come(lambda: torch.nn.Parameter(torch.zeros(2**18)))
+    assert len(ours.objects) <= 11
+    with pytest.raises(WireError, match="objects"):
+        come(lambda: lambda: 0)
 
 
 def counting(count: str, monkeypatch) -> tuple[list, int]:

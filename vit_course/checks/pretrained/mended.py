@@ -23,7 +23,11 @@ def mended(answer, draw):
         with named_by_details(*ERRORS):
             model = call(answer, state, right.config)
         found = describe(model)
-        details = () if isinstance(model, ViT) else ["Expected: a ViT of the package", f"Received: {found}"]
+        details = (
+            ()
+            if isinstance(model, ViT)
+            else ["Expected: a ViT of the package, with its own parts", f"Received: {found}"]
+        )
         refuse(MODEL, dict(found=found, right=right, model=model), details)
         _compare(model, right, draw)
 
@@ -79,7 +83,11 @@ MODEL = [
     Slip(
         "wrong-type", "The result is {found} where a model is expected.", lambda model: not isinstance(model, nn.Module)
     ),
-    Slip("wrong-behaviour", "The result is not a ViT of the package.", lambda model: not isinstance(model, ViT)),
+    Slip(
+        "wrong-behaviour",
+        "The result is not a ViT of the package, or not one with its own parts.",
+        lambda model: not isinstance(model, ViT),
+    ),
     Slip(
         "training-mode",
         "The model, or a part of it, is in training mode.",

@@ -41,12 +41,12 @@ def write_message(stream, tree) -> None:
     """Writes one message, a tree of nodes as `Packer` makes them: its length in 8 bytes, then the safetensors file."""
     tensors = {}
 
-    def numbered(tensor: torch.Tensor) -> dict:
-        tensors[str(len(tensors))] = tensor
-        return {"number": str(len(tensors) - 1)}
+    def name_of(tensor: torch.Tensor) -> str:
+        tensors[name := str(len(tensors))] = tensor
+        return name
 
     try:
-        text = json.dumps(tree, default=numbered, separators=(",", ":")).encode()
+        text = json.dumps(tree, default=name_of, separators=(",", ":")).encode()
     except ValueError as error:  # a number of thousands of digits
         raise WireError(str(error)) from None
     data = safetensors.torch.save({"tree": _bytes_of(text), **tensors})
@@ -76,8 +76,14 @@ def read_message(stream):
         text = tensors.pop("tree").numpy().tobytes()
         if len(text) > MOST_JSON:
             raise ValueError("too long")
-        # Each tensor is used once: many values of the same numbers would fill the memory.
-        return json.loads(text, object_hook=lambda node: tensors.pop(node["number"]) if "number" in node else node)
+
+        def with_tensor(node: dict) -> dict:
+            # Each tensor is used once: many values of the same numbers would fill the memory.
+            if "numbers" in node:
+                node["numbers"] = tensors.pop(node["numbers"])
+            return node
+
+        return json.loads(text, object_hook=with_tensor)
     except (SafetensorError, LookupError, ValueError, TypeError, RuntimeError, AssertionError) as error:
         raise WireError(f"not a message: {type(error).__name__}: {error}"[:500]) from None
 
