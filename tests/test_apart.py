@@ -4,6 +4,7 @@ import sys
 
 import pytest
 import torch
+from torch import nn
 
 from vit_course.checks.maps.traces import kept_on
 from vit_course.checks.report import Wrong
@@ -74,14 +75,14 @@ def tidies(model, call):
 class Lazy(nn.Module):
     def __init__(self):
         super().__init__()
-        self.linear = nn.LazyLinear(2)
+        self.linear, self.norm = nn.LazyLinear(2), nn.LazyBatchNorm1d(affine=False)
     def forward(self, x):
-        return self.linear(x)
+        return self.linear(x) + 0 * self.norm(x).sum()
 def odd():
     import types, collections
     import numpy as np
     return [np.array(["yes"])[0], np.uint64(2**63), np.ones(2, np.uint16), types.MappingProxyType({"a": 1}),
-            list(collections.OrderedDict(a=1).values())]
+            list(collections.OrderedDict(a=1).values()), np.array([1 + 2j, 3]).reshape(2, 1).T]
 def tries(model):
     model.train()
     return model(torch.zeros(1))
@@ -92,11 +93,29 @@ def steps(model):
     model.bias.grad = torch.zeros_like(model.bias)
     optimiser.step()
     return model
-def calls_back(function):
-    return function()
+def calls_back(function, *arguments):
+    with torch.no_grad():
+        return function(*arguments)
+def returns_and_keeps(kept):
+    kept.append(nn.Linear(2, 2))
+    return kept[-1]
+def in_place(x, pairs):
+    pairs.sort()
+    x += 1
+    return x
+def new_leaf():
+    return torch.zeros(3, requires_grad=True)
+def dropped(layer, x):
+    layer.train()
+    return layer.p, float((layer(x) == 0).float().mean())
+class Counting(nn.BatchNorm1d):
+    def forward(self, x):
+        self.calls = getattr(self, "calls", 0) + 1
+        return super().forward(x)
 def doubled(config):
     model = ViT(config).double().eval()
     model.encoder.train()
+    model.head.requires_grad_(False)
     return model
 named.__module__, named.__qualname__ = "this", "s"
 both = [named, takes]
@@ -237,8 +256,9 @@ def test_lazy_layers_and_odd_values(process):
     out = lazy(torch.ones(4, 3))
     out.sum().backward()
     assert out.shape == (4, 2) and torch.equal(lazy.linear.weight.grad, torch.full((2, 3), 4.0))
-    word, number, array, mapping, values = process.answer("odd")()
+    word, number, array, mapping, values, complexes = process.answer("odd")()
     assert (word, number, array.tolist(), mapping, values) == ("yes", 2**63, [1, 1], {"a": 1}, [1])
+    assert complexes.tolist() == [[1 + 2j, 3]] and str(complexes.dtype) == "complex128"
 
 
 def test_a_hook_of_the_check_stays_on_a_model_that_runs_on_its_side(process):
@@ -270,3 +290,36 @@ def test_a_vit_keeps_its_dtype_and_its_modes(process):
     model = process.answer("doubled")(config)
     assert type(model) is ViT and {one.dtype for one in model.parameters()} == {torch.float64}
     assert model.encoder.norm.training and not model.head.training and not model.training
+    assert not model.head.weight.requires_grad and model.encoder.norm.weight.requires_grad
+
+
+def test_what_a_call_returns_and_keeps_is_one_object(process):
+    kept = []
+    assert process.answer("returns_and_keeps")(kept) is kept[0]
+
+
+def test_what_is_changed_in_place_is_changed_here(process):
+    x, pairs = torch.ones(2, requires_grad=True) * 2, [(2, 1), (1, [5])]
+    assert torch.equal(process.answer("in_place")(x, pairs), x) and torch.equal(x, torch.full((2,), 3.0))
+    assert pairs == [(1, [5]), (2, 1)]
+    assert process.answer("new_leaf")().requires_grad
+
+
+def test_attributes_that_change_later_change_on_the_other_side_too(process):
+    layer, x, dropped = nn.Dropout(0.5), torch.ones(10_000), process.answer("dropped")
+    assert dropped(layer, x)[0] == 0.5
+    layer.p = 0.125
+    rate, share = dropped(layer, x)
+    assert rate == 0.125 and 0.05 < share < 0.2
+    counting = process.answer("Counting")(3)
+    for _ in range(2):
+        counting(torch.randn(4, 3))
+    assert counting.calls == 2 and counting.num_batches_tracked == 2
+
+
+def test_a_check_that_ends_within_a_callback_ends_the_process(tmp_path):
+    with LearnerProcess(tmp_path, Unprotected()) as own:
+        own.run(CODE, 100)
+        with pytest.raises(KeyboardInterrupt):
+            own.answer("calls_back")(lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert not own.usable, "else the next cells would run inside this call"

@@ -15,7 +15,6 @@ import matplotlib
 import psutil
 
 from vit_course._support.files.course_files import PACKAGE
-from vit_course.checks.snapshot import Left
 from vit_course.teaching.classroom.apart.channel import Watched
 from vit_course.teaching.classroom.apart.proxies import Receiving
 from vit_course.teaching.classroom.apart.rpc import Session
@@ -66,7 +65,7 @@ class LearnerProcess:
         # Besides the submission, matplotlib's cache of the teacher: building a new list of fonts takes seconds.
         given = (Path(folder).resolve(), Path(matplotlib.get_cachedir()).resolve())
         self._room = Room(self._home, given, limits, hidden)
-        self._ended_for = ""
+        self._why: BaseException | None = None  # the process was ended
         try:
             self._start()
         except BaseException:
@@ -139,7 +138,7 @@ class LearnerProcess:
             command, self._room, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
         )
         self._channel = Watched(self._process.stdout, self._process.stdin, self._gone)
-        self.session = Session(self._channel, "t", careful=True, changed=Left)
+        self.session = Session(self._channel, careful=True)
         try:
             ready = self._channel.receive(START_SECONDS)
             if ready != {"ready": True}:
@@ -162,9 +161,7 @@ class LearnerProcess:
         return reply
 
     def _gone(self) -> BaseException:
-        if self._ended_for:
-            return MemoryError(self._ended_for) if "memory" in self._ended_for else Ended(self._ended_for)
-        return Ended("the process ended")
+        return self._why or Ended("the process ended")
 
     def _watch(self) -> None:
         # The limits of setrlimit hold for single processes; this watches the sum over all of them.
@@ -174,12 +171,12 @@ class LearnerProcess:
             about = (self._process.pid, self._isolation.in_memory, self.limits.processes)
             memory, count = _taken(*about)
             if count > self.limits.processes:
-                self._ended_for = f"more than the {self.limits.processes} processes allowed"
+                self._why = Ended(f"more than the {self.limits.processes} processes allowed")
             elif memory > most and _taken(*about, exactly=True)[0] > most:
-                self._ended_for = f"more memory than the {self.limits.memory:g} GB allowed"
+                self._why = MemoryError(f"more memory than the {self.limits.memory:g} GB allowed")
             elif time.monotonic() > self._until:
-                self._ended_for = f"more time than the {self.limits.minutes:g} minutes allowed"
-            if self._ended_for:
+                self._why = Ended(f"more time than the {self.limits.minutes:g} minutes allowed")
+            if self._why:
                 return self._isolation.end(self._process, self._room)
             time.sleep(0.2)
 

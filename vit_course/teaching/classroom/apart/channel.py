@@ -40,9 +40,13 @@ class Watched(Stream):
             raise self._gone()
         try:
             super().send(tree)
-        except (OSError, ValueError):
+        except WireError:  # before anything was written
+            raise
+        except BaseException as error:
             self.broken = True
-            raise self._gone() from None
+            if isinstance(error, (OSError, ValueError)):
+                raise self._gone() from None
+            raise
 
     def receive(self, seconds: float = float("inf")):
         """-> the next message.
@@ -50,8 +54,9 @@ class Watched(Stream):
         Raises:
             TimeoutError: no message came in time; the channel is closed, since a late reply would match no request.
         """
-        reading, until = self._reader.submit(super().receive), time.monotonic() + seconds
+        until, read = time.monotonic() + seconds, super().receive
         try:
+            reading = self._reader.submit(read)
             # Short waits, so that an exception that another thread sends to this one is raised.
             while not wait([reading], 0.05).done:
                 if time.monotonic() >= until:

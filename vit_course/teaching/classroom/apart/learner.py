@@ -34,9 +34,8 @@ def main(settings: dict) -> None:
 
     from vit_course.teaching.classroom.apart.channel import Stream
     from vit_course.teaching.classroom.apart.rpc import Session
-    from vit_course.checks.snapshot import Library  # isort: skip
 
-    session = Session(Stream(incoming, outgoing), "u", careful=False, library=Library)
+    session = Session(Stream(incoming, outgoing), careful=False)
     session.operations |= answering(shell, session)
     torch.set_num_threads(settings["threads"])
     session.channel.send({"ready": True})

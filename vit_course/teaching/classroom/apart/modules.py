@@ -31,13 +31,6 @@ class RemoteModule(nn.Module):
         raise TypeError("a module of another process cannot be pickled")
 
 
-class Building(type(nn.Module)):
-    """The metaclass of a proxy for a class of the other process: calling the class builds an instance there."""
-
-    def __call__(cls, *arguments, **keywords):
-        return cls._session.call(cls, arguments, keywords)
-
-
 class RemoteOptimiser(torch.optim.Optimizer):
     """A proxy for an optimiser of the other process: it steps there, with the gradients of the parameters here."""
 
@@ -83,22 +76,25 @@ def attributes(module: nn.Module) -> dict:
 def plain_attributes(module: nn.Module) -> dict:
     """Those that a check may look at, such as the epsilon of a norm and the rate of a dropout."""
 
-    def is_plain(value) -> bool:
-        return value is None or type(value) in (bool, int, float, str) or (
-            type(value) is tuple and len(value) < 10 and all(type(item) in (bool, int, float) for item in value)
-        )  # fmt: skip
+    def is_shown(name: str, value) -> bool:
+        few = value if type(value) is tuple and len(value) < 10 else (value,)
+        return name[:1] != "_" and name != "training" and all(map(is_plain, few))
 
-    found = ((name, value) for name, value in vars(module).items() if name[:1] != "_" and name != "training")
-    return dict(islice(((name, value) for name, value in found if is_plain(value)), MOST_ATTRIBUTES))
+    return dict(islice((item for item in vars(module).items() if is_shown(*item)), MOST_ATTRIBUTES))
+
+
+def is_plain(value) -> bool:
+    """Whether a value is None, a number or a text."""
+    return value is None or type(value) in (bool, int, float, str)
 
 
 def give(module: nn.Module, values: dict, every: bool) -> None:
-    """Gives a module the attributes that it lacks; a copy, where `every` is True, all of them."""
+    """Gives a module plain attributes that hide nothing of its class; a copy, where `every` is True, all of them."""
     for name, value in values.items():
         there = vars(module).get(name)
         if every and isinstance(there, (dict, set)):  # such as its hooks
             there.update(value)
-        elif every or (name.isidentifier() and name[0] != "_" and not hasattr(module, name)):
+        elif every or (name.isidentifier() and name[0] != "_" and (name in vars(module) or not hasattr(module, name))):
             vars(module)[name] = value
 
 
@@ -191,7 +187,12 @@ def as_vit(module: nn.Module) -> dict | None:
     alike = ours.keys() == theirs.keys() and all(ours[key].shape == theirs[key].shape for key in ours)
     if not alike or [*map(_made_of, fresh.modules())] != [*map(_made_of, module.modules())]:
         return None
-    return {"config": vars(module.config), "state": dict(theirs), "modes": [one.training for one in module.modules()]}
+    return {
+        "config": vars(module.config),
+        "state": dict(theirs),
+        "modes": [one.training for one in module.modules()],
+        "learning": [one.requires_grad for one in module.parameters()],
+    }
 
 
 def built_vit(values: dict) -> ViT:
@@ -209,6 +210,8 @@ def built_vit(values: dict) -> ViT:
     model.load_state_dict(values["state"], assign=True)  # whose dtype it keeps
     for module, training in zip(model.modules(), values["modes"], strict=True):
         module.training = bool(training)
+    for parameter, learns in zip(model.parameters(), values["learning"], strict=True):
+        parameter.requires_grad_(bool(learns))
     return model
 
 
@@ -218,5 +221,4 @@ def _made_of(part: nn.Module) -> tuple:
 
 def torch_class(module: nn.Module) -> str | None:
     """The name of the PyTorch class that a module's class is derived from, such as LayerNorm."""
-    kinds = (kind for kind in type(module).__mro__ if kind is not nn.Module)
-    return next((kind.__name__ for kind in kinds if vars(nn).get(kind.__name__) is kind), None)
+    return next((kind.__name__ for kind in type(module).__mro__ if vars(nn).get(kind.__name__) is kind), None)

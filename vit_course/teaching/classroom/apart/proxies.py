@@ -10,7 +10,6 @@ from torch import nn
 
 from vit_course.config import ViTConfig
 from vit_course.teaching.classroom.apart.modules import (
-    Building,
     RemoteModule,
     RemoteOptimiser,
     as_vit,
@@ -18,6 +17,7 @@ from vit_course.teaching.classroom.apart.modules import (
     built_vit,
     copy_of,
     give,
+    is_plain,
     is_public,
     mirror,
     plain_attributes,
@@ -35,30 +35,24 @@ class Sending(Packer):
 
     Args:
         session: the session that sends it.
-        wanted: whether this side will need gradients of its tensors; those tensors are collected in `inputs`.
-        results: whether the other side may request gradients through its tensors, collected in `outputs`.
+        role: of its tensors that require a gradient, which are collected in `found`: "in" where this side will request
+            their gradients, "out" where the other side may request gradients through them, "" for neither.
     """
 
-    def __init__(self, session, wanted: bool = False, results: bool = False):
+    def __init__(self, session, role: str = ""):
         super().__init__()
-        self._session, self._wanted, self._results = session, wanted, results
-        self.inputs: list[torch.Tensor] = []
-        self.outputs: list[torch.Tensor] = []
+        self._session, self.role = session, role
+        self.found: list[torch.Tensor] = []
         self._modules, self._parameters = set(), set()
 
     def tensor(self, tensor: torch.Tensor) -> dict:
-        """As `Packer.tensor`, with the index in `inputs` or `outputs` of a tensor that requires a gradient."""
+        """As `Packer.tensor`, with the index in `found` of a tensor that requires a gradient."""
         node = super().tensor(tensor)
-        if tensor.requires_grad:
-            for gather, name, found in ((self._wanted, "in", self.inputs), (self._results, "out", self.outputs)):
-                if gather:
-                    node[name] = len(found)
-                    found.append(tensor)
-        return node
+        return self._numbered(node, tensor) if self.role and tensor.requires_grad else node
 
-    def gather_no_more(self) -> None:
-        """Stops collecting `outputs`: the tensors packed from here on are state, not results."""
-        self._results = False
+    def _numbered(self, node: dict, tensor: torch.Tensor) -> dict:
+        self.found.append(tensor)
+        return {**node, self.role: len(self.found) - 1}
 
     def foreign(self, thing) -> dict:
         """The node of an object: its key, and what the other side needs for a proxy or a copy."""
@@ -70,7 +64,7 @@ class Sending(Packer):
             by_value = None if session.careful or theirs else as_vit(thing)
             return {"k": "vit", "v": self.pack(by_value)} if by_value else self._module(thing)
         if isinstance(thing, torch.optim.Optimizer) and (session.careful or isinstance(thing, RemoteOptimiser)):
-            groups = [{k: v for k, v in group.items() if k == "params" or _plain(v)} for group in thing.param_groups]
+            groups = [{k: v for k, v in group.items() if k == "params" or is_plain(v)} for group in thing.param_groups]
             return {"k": "optimiser", "id": session.key_of(thing), "name": type(thing).__name__,
                     "groups": self.pack(groups)}  # fmt: skip
         if type(thing) is ViTConfig:
@@ -94,15 +88,12 @@ class Sending(Packer):
         self._parameters.add(id(parameter))
         if isinstance(parameter, nn.parameter.UninitializedTensorMixin):
             value = {**Packer.tensor(self, torch.empty(0)), "wants": True}
-            if self._wanted:  # the call that is being sent may give it its shape
-                value["in"] = len(self.inputs)
-                self.inputs.append(parameter)
+            if self.role == "in":  # the call that is being sent may give it its shape
+                value = self._numbered(value, parameter)
             return {**node, "lazy": True, "v": value, "grad": None}
         gradient = parameter.grad
-        value = self.tensor(parameter)
-        value.pop("out", None)  # a parameter is an input of the results, not one of them
-        if self.outputs and self.outputs[-1] is parameter:
-            self.outputs.pop()
+        # A parameter is an input of the results, not one of them.
+        value = self.tensor(parameter) if self.role == "in" else Packer.tensor(self, parameter)
         gradient = None if gradient is None else Packer.tensor(self, gradient)
         return {**node, "v": value, "grad": gradient, "moved": self._session.has_moved(parameter)}
 
@@ -130,7 +121,7 @@ class Sending(Packer):
         }
 
     def _buffer(self, buffer: torch.Tensor | None) -> dict | None:
-        if buffer is None:
+        if buffer is None or isinstance(buffer, nn.parameter.UninitializedTensorMixin):
             return None
         moved = self._session.has_moved(buffer)
         return {"k": "buffer", "id": self._session.key_of(buffer), "v": self.pack(buffer), "moved": moved}
@@ -141,36 +132,28 @@ class Receiving(Unpacker):
 
     Args:
         session: the session that received it.
-        wanted: whether the other side may request gradients of its tensors; those are collected in `inputs`.
+
+    The tensors whose gradients the other side may request are collected in `inputs`, and those through which it can
+    be asked for gradients in `outputs`, each under the sender's number.
     """
 
-    def __init__(self, session, wanted: bool = False):
+    def __init__(self, session):
         super().__init__()
-        self._session, self._wanted = session, wanted
+        self._session = session
         self.inputs: dict[int, torch.Tensor] = {}
         self.outputs: dict[int, torch.Tensor] = {}
 
     def tensor(self, node) -> torch.Tensor:
-        """As `Unpacker.tensor`, with requires_grad as it was sent, or the connected tensor from `outputs`."""
-        if node.get("out") in self.outputs:
-            return self.outputs[node["out"]]
+        """As `Unpacker.tensor`, with requires_grad as it was sent; `Across` connects the tensors in `outputs`."""
         tensor = super().tensor(node)
-        if node.get("wants") and "out" not in node and (tensor.is_floating_point() or tensor.is_complex()):
+        if type(node.get("out")) is int:
+            tensor = self.outputs[node["out"]] = tensor.data  # not a view, which autograd could not connect
+        elif node.get("wants") and (tensor.is_floating_point() or tensor.is_complex()):
             tensor.requires_grad_()
-            if self._wanted and type(node.get("in")) is int:
+            if type(node.get("in")) is int:
                 self.inputs[node["in"]] = tensor
+            tensor = tensor if node.get("leaf") else tensor.clone()  # which may be changed in place
         return tensor
-
-    def results(self, node) -> Iterator[dict]:
-        """The nodes of all tensors in a node."""
-        if isinstance(node, list):
-            for item in node:
-                yield from self.results(item)
-        elif isinstance(node, dict):
-            if node.get("k") == "tensor":
-                yield node
-            for item in node.values():
-                yield from self.results(item)
 
     def foreign(self, node: dict):
         """The object of a node, or its proxy."""
@@ -187,15 +170,15 @@ class Receiving(Unpacker):
             return ViTConfig(**self.unpack(node["v"]))
         if kind == "items":
             return type(str(node["name"])[:80], (_Items,), {})([self.unpack(item) for item in node["v"]])
+        if kind == "optimiser":
+            return self._optimiser(node)
         key = str(node["id"])
         found = session.find(key)
-        if kind == "optimiser":
-            return self._optimiser(node, found)
         return found if found is not None else session.keep(key, _stand_in(session, kind, str(node["name"])[:80]))
 
     def _parameter(self, node: dict) -> nn.Parameter:
         session, key = self._session, str(node["id"])
-        parameter = session.find(key)
+        parameter = session.find(key, nn.Parameter)
         if "v" in node:
             value = Unpacker.tensor(self, node["v"])
             wants = bool(node["v"].get("wants"))
@@ -206,7 +189,7 @@ class Receiving(Unpacker):
             gradient = None if node["grad"] is None else Unpacker.tensor(self, node["grad"])
             if gradient is None or parameter.grad is None or not same(gradient, parameter.grad):
                 parameter.grad = gradient
-            if self._wanted and type(node["v"].get("in")) is int:
+            if type(node["v"].get("in")) is int:
                 self.inputs[node["v"]["in"]] = parameter
         if parameter is None:
             raise WireError("a parameter that this side does not have")
@@ -215,7 +198,7 @@ class Receiving(Unpacker):
     def _module(self, node: dict) -> nn.Module:
         session, key = self._session, str(node["id"])
         own = key[:1] == session.side
-        module = session.find(key)
+        module = session.find(key, nn.Module)
         copied = "class" in node and not session.careful
         if module is None:
             module = session.keep(key, copy_of(node) if copied else mirror(session, node))
@@ -230,14 +213,14 @@ class Receiving(Unpacker):
     def _buffer(self, node: dict) -> torch.Tensor:
         # A buffer that the other side has kept is updated in place; one that it has replaced is replaced here too.
         session, key, value = self._session, str(node["id"]), self.unpack(node["v"])
-        found = session.find(key)
+        found = session.find(key, torch.Tensor)
         if found is None:
             found = session.keep(key, value)
         session.set(found, value, value.requires_grad, node["moved"])
         return found
 
-    def _optimiser(self, node: dict, found):
-        groups = self.unpack(node["groups"])
+    def _optimiser(self, node: dict) -> torch.optim.Optimizer:
+        found, groups = self._session.find(str(node["id"]), torch.optim.Optimizer), self.unpack(node["groups"])
         if found is None:
             if self._session.careful:
                 raise WireError("an optimiser that this side does not have")
@@ -245,7 +228,7 @@ class Receiving(Unpacker):
             found._session = self._session
             return self._session.keep(str(node["id"]), found)
         for ours, theirs in zip(found.param_groups, groups, strict=False):
-            ours.update({name: value for name, value in theirs.items() if name in ours and _plain(ours[name])})
+            ours.update({name: value for name, value in theirs.items() if name in ours and is_plain(ours[name])})
         return found
 
 
@@ -263,10 +246,6 @@ def _one_after_another(thing) -> bool:
     return isinstance(thing, (Iterator, KeysView, ValuesView, ItemsView, deque))
 
 
-def _plain(value) -> bool:
-    return value is None or type(value) in (bool, int, float, str)
-
-
 def _stand_in(session, kind: str, name: str):
     if kind == "function":
 
@@ -275,8 +254,10 @@ def _stand_in(session, kind: str, name: str):
 
         function.__name__ = name
         return function
-    if kind in ("class", "module class"):
-        bases = (RemoteModule,) if kind == "module class" else ()
-        return Building(name, bases, {"_session": session})
-    called = {"__call__": lambda self, *arguments, **keywords: session.call(self, arguments, keywords)}
-    return type(name, (), called if kind == "callable" else {})()
+
+    def called(proxy, *arguments, **keywords):
+        return session.call(proxy, arguments, keywords)
+
+    if kind in ("class", "module class"):  # to call it is to build an instance there
+        return type(name, (RemoteModule,) if kind == "module class" else (), {"__new__": called})
+    return type(name, (), {"__call__": called} if kind == "callable" else {})()

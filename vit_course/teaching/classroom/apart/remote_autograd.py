@@ -7,34 +7,24 @@ import torch
 from vit_course.teaching.classroom.apart.proxies import Receiving, Sending
 
 
-class Link:
-    """A call whose gradients can still be requested; when it is deleted, the other side may forget its graph."""
-
-    def __init__(self, session, kept: int, numbers: list[int]):
-        self.session, self.kept, self.numbers = session, kept, numbers
-        weakref.finalize(self, session.gone.append, kept)
-
-
 class Across(torch.autograd.Function):
-    """Connects the results of a remote call to its inputs: the backward pass runs on the other side."""
+    """Connects the results of a remote call, in place, to its inputs: the backward pass runs on the other side."""
 
     @staticmethod
-    def forward(ctx, link, results, *inputs):
-        ctx.link = link
+    def forward(ctx, session, kept, numbers, *tensors):
+        ctx.session, ctx.kept, ctx.numbers, ctx.inputs = session, kept, numbers, len(tensors) - len(numbers)
+        weakref.finalize(ctx, session.gone.append, kept)  # then the other side may forget its graph
         ctx.set_materialize_grads(False)
-        return tuple(results)
+        results = tensors[: len(numbers)]
+        ctx.mark_dirty(*results)
+        return results
 
     @staticmethod
     def backward(ctx, *gradients):
-        session, sending = ctx.link.session, Sending(ctx.link.session)
-        tree = {
-            "op": "backward",
-            "kept": ctx.link.kept,
-            "out": ctx.link.numbers,
-            "gradients": [sending.pack(gradient) for gradient in gradients],
-        }
-        reply = session.ask(tree)
+        sending, receiving = Sending(ctx.session), Receiving(ctx.session)
+        given = [[n, sending.pack(g)] for n, g in zip(ctx.numbers, gradients, strict=True) if g is not None]
+        reply = ctx.session.ask({"op": "backward", "kept": ctx.kept, "gradients": given})
         if "error" in reply:
-            raise session.error_of(reply["error"])
-        receiving = Receiving(session)
-        return None, None, *(receiving.unpack(node) for node in reply["gradients"])
+            raise ctx.session.error_of(reply["error"])
+        found = {number: receiving.unpack(node) for number, node in reply["gradients"]}
+        return None, None, None, *(None for _ in ctx.numbers), *(found.get(i) for i in range(ctx.inputs))

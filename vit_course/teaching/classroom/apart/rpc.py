@@ -9,16 +9,19 @@ import contextlib
 import copy
 import io
 from collections.abc import Callable
+from itertools import zip_longest
+from types import NoneType
 
 import torch
 from torch import nn
 
+from vit_course.checks.snapshot import Left, Library
 from vit_course.checks.tools.watched_steps import add_steps, watched_steps
 from vit_course.teaching.classroom.apart.errors import rebuilt, told
 from vit_course.teaching.classroom.apart.modules import same
 from vit_course.teaching.classroom.apart.proxies import Receiving, Sending
-from vit_course.teaching.classroom.apart.remote_autograd import Across, Link
-from vit_course.teaching.classroom.apart.serialization import MOST_ITEMS, WireError
+from vit_course.teaching.classroom.apart.remote_autograd import Across
+from vit_course.teaching.classroom.apart.serialization import WireError
 
 MOST_PRINTED, MOST_RATES = 100_000, 10_000
 # Kept for the other side: exceptions, objects, and bytes of tensors for gradients or of parameters.
@@ -30,23 +33,12 @@ class Session:
 
     Args:
         channel: has `send(message)` and `receive()`, which raises an error where the other process has ended.
-        side: a letter that begins the keys of this side's objects.
         careful: True where the other side is not trusted: no class is imported because it says so.
-        library: for the untrusted side only: () -> an object whose `restore()` puts back library functions that a call
-            has replaced, and returns the name of the first, or None.
-        changed: for the trusted side only: name -> the error to raise where a call has replaced that function.
     """
 
-    def __init__(
-        self,
-        channel,
-        side: str,
-        careful: bool,
-        library: Callable | None = None,
-        changed: Callable[[str], Exception] | None = None,
-    ):
-        self.channel, self.side, self.careful = channel, side, careful
-        self._library, self._changed = library, changed
+    def __init__(self, channel, careful: bool):
+        self.channel, self.careful = channel, careful
+        self.side = "t" if careful else "u"  # a letter that begins the keys of this side's objects
         self.operations = {"call": self._called, "backward": self._backward}
         # On the careful side, exceptions that end a check, such as its timeout, are not sent to the other side.
         self._caught = Exception if careful else BaseException
@@ -77,10 +69,10 @@ class Session:
         self.objects[key], self.keys[id(thing)] = thing, key
         return thing
 
-    def find(self, key: str):
-        """The object of a key; None where the other side sends one of its own for the first time."""
+    def find(self, key: str, kind: type = object):
+        """The object of a key; None if the key is the other side's and new here."""
         found = self.objects.get(key)
-        if found is None and key[:1] == self.side:
+        if not isinstance(found, kind if key[:1] == self.side else (kind, NoneType)):
             raise WireError("an object that this side does not have")
         return found
 
@@ -113,7 +105,7 @@ class Session:
 
     def call(self, target, arguments, keywords, method: str = ""):
         """Calls an object of the other side; an exception that is raised there is raised here too."""
-        sending = Sending(self, wanted=True)
+        sending = Sending(self, "in")
         tree = {
             "op": "call",
             "target": sending.pack(target),
@@ -121,14 +113,13 @@ class Session:
             "keywords": sending.pack(dict(keywords)),
             "method": method,
             "grad": torch.is_grad_enabled(),
-            "inputs": len(sending.inputs),
             "gone": [self.gone.pop() for _ in range(len(self.gone))],
         }
         reply, receiving = self.ask(tree), Receiving(self)
         if reply.get("printed"):
             print(str(reply["printed"])[:MOST_PRINTED], end="")
         if "after" in reply:
-            change([list(arguments), keywords], receiving.unpack(reply["after"]))
+            changed([list(arguments), keywords], receiving.unpack(reply["after"]))
             receiving.unpack(reply["target"])
         if reply.get("grad", tree["grad"]) != tree["grad"]:
             torch.set_grad_enabled(not tree["grad"])  # the learner's code changed it, and the check looks at that
@@ -136,36 +127,35 @@ class Session:
             add_steps(*reply["steps"])
         if "error" in reply:
             raise self.error_of(reply["error"])
-        if reply.get("replaced") and self._changed:
-            raise self._changed(str(reply["replaced"])[:200])
-        if reply.get("kept") is not None and sending.inputs:
-            self._connect(reply, receiving, sending.inputs)
-        return receiving.unpack(reply["result"])
+        if reply.get("replaced") and self.careful:
+            raise Left(str(reply["replaced"])[:200])
+        result, outputs = receiving.unpack(reply["result"]), receiving.outputs
+        if "kept" in reply and sending.found and outputs:
+            Across.apply(self, reply["kept"], [*outputs], *outputs.values(), *sending.found)
+        else:
+            for tensor in outputs.values():
+                tensor.requires_grad_()
+        return result
 
     def ask(self, tree: dict) -> dict:
         """Sends a request, and answers the other side's requests until the reply comes."""
         self.channel.send(tree)
-        while True:
-            tree = self.channel.receive()
-            if not isinstance(tree, dict):
-                raise WireError("not a message")
-            if "op" not in tree:
-                return tree
-            self.answer(tree)
+        try:
+            while True:
+                tree = self.channel.receive()
+                if not isinstance(tree, dict):
+                    raise WireError("not a message")
+                if "op" not in tree:
+                    return tree
+                self.answer(tree)
+        except BaseException:  # the other side is left in the middle of a call
+            self.channel.broken = True
+            raise
 
     def error_of(self, node) -> BaseException:
         """The exception that a message describes; the original object, if it was first raised on this side."""
         own = self.errors.get(node.get("yours"))
         return own if own is not None else rebuilt(node)
-
-    def _connect(self, reply: dict, receiving: Receiving, inputs: list) -> None:
-        # Connects the results that require a gradient to the inputs, by a backward pass on the other side.
-        nodes = [node for node in receiving.results(reply["result"]) if node.get("out") is not None]
-        numbers = [node["out"] for node in nodes]
-        if numbers:
-            link = Link(self, reply["kept"], numbers)
-            outputs = Across.apply(link, [receiving.tensor(node) for node in nodes], *inputs)
-            receiving.outputs = dict(zip(numbers, outputs, strict=True))
 
     def answer(self, tree: dict) -> None:
         """Handles one request of the other side and sends the reply."""
@@ -192,13 +182,13 @@ class Session:
     def _called(self, tree: dict) -> dict:
         for number in tree["gone"]:
             self.kept.pop(number, None)
-        receiving = Receiving(self, wanted=True)
+        receiving = Receiving(self)
         target = receiving.unpack(tree["target"])
         arguments, keywords = receiving.unpack(tree["arguments"]), receiving.unpack(tree["keywords"])
         function = self._function(target, tree["method"])
         printed, reply = io.StringIO(), {}
         output = contextlib.nullcontext() if self.careful else contextlib.redirect_stdout(printed)
-        result, library = None, self._library() if self._library else None
+        result, library = None, None if self.careful else Library()
         with output, watched_steps() as steps, torch.set_grad_enabled(bool(tree["grad"])):
             try:
                 result = function(*arguments, **keywords)
@@ -209,20 +199,17 @@ class Session:
             share = steps.share_of(result) if isinstance(result, nn.Module) else 0.0
             reply["steps"] = [steps.number, steps.without, steps.rates[-MOST_RATES:], share]
         reply["replaced"] = library.restore() if library else None
-        sending = Sending(self, results=True)
-        reply["result"] = sending.pack(result)
-        sending.gather_no_more()
+        sending = Sending(self)
         reply["after"], reply["target"] = sending.pack([arguments, keywords]), sending.pack(target)
+        sending.role = "out"
+        reply["result"] = sending.pack(result)
         reply["printed"] = printed.getvalue()[:MOST_PRINTED]
-        if sending.outputs and receiving.inputs:
-            if type(tree["inputs"]) is not int or not 0 <= tree["inputs"] <= MOST_ITEMS:
-                raise WireError("not a number of inputs")
+        if sending.found and receiving.inputs:
             size = sending.size + receiving.size
             if self.careful and size + sum(size for *_, size in self.kept.values()) > MOST_KEPT:
                 raise WireError("the gradients of too many calls are kept")
             reply["kept"] = self.number()
-            inputs = [receiving.inputs.get(i) for i in range(tree["inputs"])]
-            self.kept[reply["kept"]] = sending.outputs, inputs, size
+            self.kept[reply["kept"]] = sending.found, receiving.inputs, size
         return reply
 
     def _function(self, target, method: str) -> Callable:
@@ -237,43 +224,36 @@ class Session:
 
     def _backward(self, tree: dict) -> dict:
         outputs, inputs, _ = self.kept[tree["kept"]]
-        receiving = Receiving(self)
-        gradients = [receiving.unpack(node) for node in tree["gradients"]]
-        chosen = [(outputs[i], gradient) for i, gradient in zip(tree["out"], gradients, strict=True)]
-        chosen = [(output, gradient) for output, gradient in chosen if gradient is not None]
-        found = dict.fromkeys(range(len(inputs)))
-        there = [index for index, tensor in enumerate(inputs) if tensor is not None]
-        if chosen and there:
-            ours, theirs = zip(*chosen, strict=True)
-            every = torch.autograd.grad(
-                ours, [inputs[index] for index in there], theirs, allow_unused=True, retain_graph=True
-            )
-            found |= dict(zip(there, every, strict=True))
-        sending = Sending(self)
-        return {"gradients": [sending.pack(gradient) for gradient in found.values()]}
+        receiving, sending = Receiving(self), Sending(self)
+        given = [(outputs[number], receiving.unpack(node)) for number, node in tree["gradients"]]
+        if not given:
+            return {"gradients": []}
+        ours, theirs = zip(*given, strict=True)
+        found = torch.autograd.grad(ours, [*inputs.values()], theirs, allow_unused=True, retain_graph=True)
+        return {"gradients": [[number, sending.pack(one)] for number, one in zip(inputs, found, strict=True)]}
 
 
-def change(old, new) -> bool:
+def changed(old, new):
     """Copies the changes that a call made into the caller's tensors, dicts and lists.
 
     Returns:
-        False where `old` and `new` are not both tensors, dicts or sequences; then nothing is copied.
+        `old`, changed in place; `new` where that is not possible.
     """
     if isinstance(old, torch.Tensor) and isinstance(new, torch.Tensor):
         if not same(old.detach(), new.detach()):
             old.data = new.detach()
         if old.is_leaf and new.requires_grad != old.requires_grad:
             old.requires_grad_(new.requires_grad)
-    elif isinstance(old, dict) and isinstance(new, dict):
+        return old
+    if isinstance(old, dict) and isinstance(new, dict):
         for key in old.keys() - new.keys():
             del old[key]
-        for key, value in new.items():
-            if key not in old or not change(old[key], value):
-                old[key] = value
-    elif isinstance(old, (list, tuple)) and isinstance(new, (list, tuple)):
-        values = [was if change(was, value) else value for was, value in zip(old, new, strict=False)]
-        if isinstance(old, list):
-            old[:] = [*values, *new[len(values) :]]
-    else:
-        return False
-    return True
+        old.update({key: changed(old.get(key), value) for key, value in new.items()})
+        return old
+    if isinstance(old, (list, tuple)) and isinstance(new, (list, tuple)):
+        values = [changed(was, value) for was, value in zip_longest(old[: len(new)], new)]
+        if isinstance(old, tuple):
+            return type(new)(values)
+        old[:] = values
+        return old
+    return new

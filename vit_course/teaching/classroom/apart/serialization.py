@@ -21,12 +21,11 @@ LONG = 500  # characters; a longer text is sent as a tensor of bytes
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
-        torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,
-        torch.float32, torch.float64, torch.complex64,
+        torch.bool, torch.uint8, torch.uint16, torch.uint32, torch.uint64, torch.int8, torch.int16, torch.int32,
+        torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128,
     )
 }  # fmt: skip
-WIDE_UNSIGNED = (np.uint16, np.uint32, np.uint64, np.ulonglong)  # which torch has in part
-CONTAINERS = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset, "size": torch.Size}
+CONTAINERS = {"size": torch.Size, "list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 
 
 class WireError(Exception):
@@ -118,11 +117,9 @@ class Packer:
             return {"k": "text", "numbers": _bytes_of(text)}
         if issubclass(kind, torch.Tensor):
             return self.foreign(value) if isinstance(value, torch.nn.Parameter) else self.tensor(value)
-        if kind in WIDE_UNSIGNED:
-            return self.pack(int(value))
         if issubclass(kind, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
-            value = value.astype(np.int64) if value.dtype.type in WIDE_UNSIGNED else value
-            node = self.tensor(torch.from_numpy(np.array(value)))
+            # In the byte order of this machine.
+            node = self.tensor(torch.from_numpy(np.array(value).astype(f"{value.dtype.kind}{value.dtype.itemsize}")))
             return {**node, "k": "array" if issubclass(kind, np.ndarray) else "number"}
         if kind is Fraction:
             return {"k": "fraction", "v": [value.numerator, value.denominator]}
@@ -146,8 +143,7 @@ class Packer:
                 # Subclasses of dict, such as OrderedDict, are sent as plain dicts.
                 items = [[self.pack(key), self.pack(item)] for key, item in dict.items(value)]
                 return {"k": "dict", "v": items}
-            name = "size" if isinstance(value, torch.Size) else None
-            name = name or next(name for name, kind in CONTAINERS.items() if isinstance(value, kind))
+            name = next(name for name, kind in CONTAINERS.items() if isinstance(value, kind))
             return {"k": name, "v": [self.pack(item) for item in value]}
         finally:
             self._inside.pop()
@@ -157,7 +153,9 @@ class Packer:
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
             plain = tensor.detach().as_subclass(torch.Tensor)
             dtype = str(plain.dtype).removeprefix("torch.")
-            node = {"k": "tensor", "wants": True} if tensor.requires_grad else {"k": "tensor"}
+            node = {"k": "tensor"}
+            if tensor.requires_grad:
+                node |= {"wants": True, "leaf": tensor.is_leaf}
             if plain.device.type != "cpu":
                 return {**node, "dtype": dtype, "shape": list(plain.shape)}
             if dtype not in DTYPES:
@@ -167,6 +165,8 @@ class Packer:
             if not plain.is_contiguous() and plain.permute(order).is_contiguous():
                 plain, node["order"] = plain.permute(order), order
             plain = plain.resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)
+            if plain.dtype == torch.complex128:  # which safetensors does not have
+                plain, node["complex"] = torch.view_as_real(plain), True
         self.size += plain.nbytes
         return {**node, "numbers": plain}
 
@@ -223,6 +223,8 @@ class Unpacker:
         if numbers.dtype == torch.bool:
             # torch does not define a bool whose byte is neither 0 nor 1, so every byte other than 0 counts as True.
             numbers = numbers.view(torch.uint8) != 0
+        if "complex" in node:
+            numbers = torch.view_as_complex(numbers)
         order = node.get("order", range(numbers.ndim))
         if sorted(order) != list(range(numbers.ndim)):
             raise WireError("not an order of axes")
