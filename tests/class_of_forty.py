@@ -186,8 +186,8 @@ for path in (Path.home() / "MINE", Path("../../../gradebook.db"), Path("COURSE/n
 BOMB = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass"
 FORGES = """
 import gc, json, safetensors.torch, torch
-from vit_course.teaching.classroom.apart.channel import Stream
-streams = [one._outgoing for one in gc.get_objects() if type(one) is Stream]
+from vit_course.teaching.classroom.apart.channel import LearnerEnd
+streams = [one._outgoing for one in gc.get_objects() if type(one) is LearnerEnd]
 def forge(tree, piece=b"."):
     named = {"tree": json.dumps(tree).encode(), "0": piece}
     data = safetensors.torch.save(

@@ -154,9 +154,9 @@ def test_what_ends_the_process_costs_its_own_exercise_alone(folder):
 
 FORGES = """
 import gc
-from vit_course.teaching.classroom.apart.channel import Stream
+from vit_course.teaching.classroom.apart.channel import LearnerEnd
 for one in gc.get_objects():
-    if type(one) is Stream:
+    if type(one) is LearnerEnd:
         one.send(%s)
 """
 

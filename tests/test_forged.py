@@ -11,9 +11,9 @@ import torch
 from vit_course.config import ViTConfig
 from vit_course.teaching.classroom import grade_submission
 from vit_course.teaching.classroom.apart import rpc
-from vit_course.teaching.classroom.apart.channel import Watched
+from vit_course.teaching.classroom.apart.channel import GradingEnd
 from vit_course.teaching.classroom.apart.modules import as_vit, built_vit
-from vit_course.teaching.classroom.apart.proxies import Receiving, Sending
+from vit_course.teaching.classroom.apart.proxies import ObjectPacker, ObjectUnpacker
 from vit_course.teaching.classroom.apart.rpc import Session
 from vit_course.teaching.classroom.apart.serialization import (
     MOST_BYTES,
@@ -149,25 +149,25 @@ class Answering:
 
 
 def asking(session, **changes) -> dict:
-    """A learner's request to call a function of the check with a tensor of a megabyte that wants a gradient."""
-    sending = Sending(Session(None, careful=False), role="in")
-    arguments = sending.pack([torch.zeros(2**18, requires_grad=True)])
+    """A learner's request to call a function of the check with a tensor of a megabyte that requires a gradient."""
+    packer = ObjectPacker(Session(None, trusted=False), role="in")
+    arguments = packer.pack([torch.zeros(2**18, requires_grad=True)])
     call = {"op": "call", "target": {"k": "function", "id": session.key_of(torch.sin), "name": "sin"}, "method": ""}
-    call |= {"arguments": arguments, "keywords": sending.pack({}), "grad": True, "gone": []}
+    call |= {"arguments": arguments, "keywords": packer.pack({}), "grad": True, "released": []}
     return call | changes
 
 
 @pytest.mark.parametrize("number", [10**9, 1.5, None, [], {}])
 def test_a_request_for_strange_gradients_is_refused_at_once(number):
-    session, before = Session(Answering(), careful=True), time.process_time()
+    session, before = Session(Answering(), trusted=True), time.process_time()
     request = asking(session)
     session.answer(request)
-    kept = session.channel.sent[0]["kept"]
+    kept = session.channel.sent[0]["graph"]
     request["arguments"]["v"][0]["in"] = number
     for forged in (
-        {"op": "backward", "kept": number, "gradients": []},
-        {"op": "backward", "kept": kept, "gradients": [[number, None]]},
-        {"op": "backward", "kept": kept, "gradients": number},
+        {"op": "backward", "graph": number, "gradients": []},
+        {"op": "backward", "graph": kept, "gradients": [[number, None]]},
+        {"op": "backward", "graph": kept, "gradients": number},
     ):
         session.answer(forged)
     session.answer(request)
@@ -177,22 +177,22 @@ def test_a_request_for_strange_gradients_is_refused_at_once(number):
 
 def test_what_is_kept_for_a_learner_is_limited(monkeypatch):
     monkeypatch.setattr(rpc, "MOST_KEPT", 10 * 2**20)
-    session = Session(Answering(), careful=True)
+    session = Session(Answering(), trusted=True)
     for _ in range(150):
         session.answer(asking(session))
-    assert len(session.kept) < 10 and len(session.errors) == rpc.MOST_ERRORS
+    assert len(session.graphs) < 10 and len(session.errors) == rpc.MOST_ERRORS
     assert all(error.__traceback__ is None for error in session.errors.values())
-    assert session.channel.sent[0].keys() > {"kept"} and "too many" in session.channel.sent[-1]["error"]["words"]
+    assert session.channel.sent[0].keys() > {"graph"} and "too many" in session.channel.sent[-1]["error"]["words"]
 
 
 def test_objects_that_a_learner_sends_are_limited(monkeypatch):
     monkeypatch.setattr(rpc, "MOST_KEPT", 10 * 2**20)
     monkeypatch.setattr(rpc, "MOST_OBJECTS", 100)
-    ours, theirs = Session(None, careful=True), Session(None, careful=False)
+    ours, theirs = Session(None, trusted=True), Session(None, trusted=False)
 
     def come(thing) -> None:
         for _ in range(200):
-            Receiving(ours).unpack(Sending(theirs).pack(thing()))
+            ObjectUnpacker(ours).unpack(ObjectPacker(theirs).pack(thing()))
 
     one = torch.nn.Parameter(torch.zeros(2**18))
     come(lambda: one)
@@ -239,7 +239,7 @@ class Endless(io.RawIOBase):
 
 def test_a_flood_of_messages_waits_and_fills_no_memory():
     stream = Endless()
-    channel = Watched(stream, io.BytesIO(), lambda: EOFError())
+    channel = GradingEnd(stream, io.BytesIO(), lambda: EOFError())
     assert channel.receive(10) == 1
     time.sleep(0.5)
     assert stream.number == 1

@@ -70,6 +70,12 @@ def test_what_is_no_value_is_refused(node):
         Unpacker().unpack(node)
 
 
+def test_a_forged_bool_is_true_or_false():
+    forged = torch.tensor([0, 1, 2], dtype=torch.uint8).view(torch.bool)
+    found = Unpacker().unpack({"k": "tensor", "numbers": forged})
+    assert found.view(torch.uint8).tolist() == [0, 1, 1]
+
+
 def test_a_message_that_is_cut_short_or_none_is_refused():
     with pytest.raises(EOFError):
         read_message(io.BytesIO(b"\0" * 7))

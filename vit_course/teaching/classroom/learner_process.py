@@ -15,8 +15,8 @@ import matplotlib
 import psutil
 
 from vit_course._support.files.course_files import PACKAGE
-from vit_course.teaching.classroom.apart.channel import Watched
-from vit_course.teaching.classroom.apart.proxies import Receiving
+from vit_course.teaching.classroom.apart.channel import GradingEnd
+from vit_course.teaching.classroom.apart.proxies import ObjectUnpacker
 from vit_course.teaching.classroom.apart.rpc import Session
 from vit_course.teaching.classroom.apart.serialization import Unpacker, WireError
 from vit_course.teaching.classroom.sandbox import USUAL, Limits, Room, Unprotected
@@ -99,7 +99,7 @@ class LearnerProcess:
         self.session.reset()
         self._ask({"op": "begin"}, START_SECONDS)
         reply = self._ask({"op": "answer", "name": name}, START_SECONDS)
-        return Receiving(self.session).unpack(reply.get("value"))
+        return ObjectUnpacker(self.session).unpack(reply.get("value"))
 
     @property
     def usable(self) -> bool:
@@ -137,8 +137,8 @@ class LearnerProcess:
         self._process = self._isolation.start(
             command, self._room, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
         )
-        self._channel = Watched(self._process.stdout, self._process.stdin, self._gone)
-        self.session = Session(self._channel, careful=True)
+        self._channel = GradingEnd(self._process.stdout, self._process.stdin, self._gone)
+        self.session = Session(self._channel, trusted=True)
         try:
             ready = self._channel.receive(START_SECONDS)
             if ready != {"ready": True}:

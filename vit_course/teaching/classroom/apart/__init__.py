@@ -2,8 +2,8 @@
 
 The modules:
 - `learner`: the program of the learner's process; `shell` runs the notebook's cells there.
-- `channel`: messages over a pair of pipes; `serialization`: the message format (numbers, text, tensors).
+- `channel`: messages over a pair of pipes; `serialization`: the message format, a safetensors file with a JSON tree.
 - `rpc`: calls in both directions; `remote_autograd`: gradients through these calls; `errors`: exceptions as text.
 - `proxies`: proxies for objects of the other process; `modules`: proxies for networks, and copies of the check's own
-  networks in the learner's process. Nothing is ever pickled.
+  networks in the learner's process.
 """

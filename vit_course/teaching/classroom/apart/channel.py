@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from vit_course.teaching.classroom.apart.serialization import WireError, read_message, write_message
 
 
-class Stream:
+class LearnerEnd:
     """The learner's end of the channel; `receive` waits without a time limit."""
 
     def __init__(self, incoming, outgoing):
@@ -21,7 +21,7 @@ class Stream:
         return read_message(self._incoming)
 
 
-class Watched(Stream):
+class GradingEnd(LearnerEnd):
     """The grading process's end: waiting can be interrupted, and the end of the learner's process raises an error.
 
     Args:

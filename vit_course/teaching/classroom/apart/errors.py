@@ -14,21 +14,20 @@ def told(error: BaseException) -> dict:
         words = str(error)
     except Exception:  # an exception's own __str__ is the learner's code too
         words = ""
-    # torch raises a NotImplementedError with a text where a stub raises a bare one.
     return {
         "name": type(error).__name__[:80],
         "kind": next((kind.__name__ for kind in type(error).__mro__ if vars(builtins).get(kind.__name__) is kind), ""),
         "words": words[:MOST_WORDS],
-        "bare": not error.args,
+        "bare": not error.args,  # a stub's NotImplementedError has no text; torch's own has one
         "line": learners_line(error),
-        "yours": getattr(error, "yours", None),
+        "kept_as": getattr(error, "kept_as", None),
     }
 
 
 def rebuilt(node: dict) -> BaseException:
     """The exception that `told` has described; its attribute `learners_line` says where it was raised.
 
-    Where the other side has kept it, the attribute `yours` is the number under which it finds it again.
+    Its attribute `kept_as` is the number under which the grading process keeps the exception object, or None.
     """
     kind = vars(builtins).get(str(node["kind"]))
     if not (isinstance(kind, type) and issubclass(kind, BaseException)) or issubclass(kind, BaseExceptionGroup):
@@ -38,7 +37,7 @@ def rebuilt(node: dict) -> BaseException:
         kind = type(name, (Exception if issubclass(kind, UnicodeError) else kind,), {})
     error = kind() if node["bare"] else kind(_Words(words))
     error.learners_line = as_text(node["line"])[:MOST_LINE] if node["line"] else None
-    error.yours = node["yours"]
+    error.kept_as = node.get("kept_as")
     return error
 
 

@@ -32,10 +32,10 @@ def main(settings: dict) -> None:
     shell = Shell.make(captured)
     limit(settings["limits"])
 
-    from vit_course.teaching.classroom.apart.channel import Stream
+    from vit_course.teaching.classroom.apart.channel import LearnerEnd
     from vit_course.teaching.classroom.apart.rpc import Session
 
-    session = Session(Stream(incoming, outgoing), careful=False)
+    session = Session(LearnerEnd(incoming, outgoing), trusted=False)
     session.operations |= answering(shell, session)
     torch.set_num_threads(settings["threads"])
     session.channel.send({"ready": True})
@@ -96,13 +96,7 @@ def answering(shell, session) -> dict:
     import torch
 
     from vit_course.checks.maps.traces import HOOKS_ON_ALL
-    from vit_course.teaching.classroom.apart.proxies import Sending
-
-    def cell(tree: dict) -> dict:
-        return {"outputs": Sending(session).pack(shell.run(tree["source"])), "count": shell.execution_count - 1}
-
-    def answer(tree: dict) -> dict:
-        return {"value": Sending(session).pack(shell.user_ns.get(tree["name"]))}
+    from vit_course.teaching.classroom.apart.proxies import ObjectPacker
 
     def begin(tree: dict) -> dict:
         # The same seed in every check, which reveals nothing about the seed of the check itself.
@@ -114,7 +108,14 @@ def answering(shell, session) -> dict:
             hooks.clear()
         return {}
 
-    return {"cell": cell, "answer": answer, "begin": begin}
+    def packed(value) -> dict:
+        return ObjectPacker(session).pack(value)
+
+    return {
+        "cell": lambda tree: {"outputs": packed(shell.run(tree["source"])), "count": shell.execution_count - 1},
+        "answer": lambda tree: {"value": packed(shell.user_ns.get(tree["name"]))},
+        "begin": begin,
+    }
 
 
 def _other_standard_files() -> int:

@@ -43,7 +43,7 @@ class RemoteOptimiser(torch.optim.Optimizer):
 
 
 def mirror(session, node: dict) -> RemoteModule:
-    """An empty proxy with the class name and the PyTorch base class of the node; `give` and `take` fill it."""
+    """A proxy with the class name and the PyTorch base class of the node, without parts and parameters."""
     base = getattr(nn, str(node.get("base")), None)
     known = isinstance(base, type) and issubclass(base, nn.Module) and base is not nn.Module
     module = _empty(type(str(node["name"])[:80], (RemoteModule, base) if known else (RemoteModule,), {}))
@@ -52,7 +52,7 @@ def mirror(session, node: dict) -> RemoteModule:
 
 
 def copy_of(node: dict) -> nn.Module:
-    """An empty module of the node's class, for the learner's process; `give` and `take` fill it."""
+    """A module of the node's class, without attributes, parts and parameters; in the learner's process alone."""
     place, name = node["class"]
     return _empty(functools.reduce(getattr, name.split("."), importlib.import_module(place)))
 
@@ -74,7 +74,7 @@ def attributes(module: nn.Module) -> dict:
 
 
 def plain_attributes(module: nn.Module) -> dict:
-    """Those that a check may look at, such as the epsilon of a norm and the rate of a dropout."""
+    """The attributes that a check may read on a proxy, such as the epsilon of a norm and the rate of a dropout."""
 
     def is_shown(name: str, value) -> bool:
         few = value if type(value) is tuple and len(value) < 10 else (value,)
@@ -88,7 +88,7 @@ def is_plain(value) -> bool:
     return value is None or type(value) in (bool, int, float, str)
 
 
-def give(module: nn.Module, values: dict, every: bool) -> None:
+def set_attributes(module: nn.Module, values: dict, every: bool) -> None:
     """Gives a module plain attributes that hide nothing of its class; a copy, where `every` is True, all of them."""
     for name, value in values.items():
         there = vars(module).get(name)
@@ -98,12 +98,12 @@ def give(module: nn.Module, values: dict, every: bool) -> None:
             vars(module)[name] = value
 
 
-def take(module: nn.Module, node: dict, receive, own: bool) -> None:
+def set_state(module: nn.Module, node: dict, receive, own: bool) -> None:
     """Gives a module the state that the node describes.
 
     Args:
         module: to change.
-        node: as `proxies.Sending` makes it.
+        node: as `proxies.ObjectPacker` makes it.
         receive: node of a submodule, parameter or buffer -> the object.
         own: whether the module lives in this process; if so, the other side may change its numbers and mode, but
             cannot remove parts, and one that it has added becomes something empty.
@@ -114,33 +114,33 @@ def take(module: nn.Module, node: dict, receive, own: bool) -> None:
         "buffers": (module._buffers, torch.Tensor, lambda: torch.empty(0)),
         "parts": (module._modules, nn.Module, nn.Identity),
     }
-    # What a learner's code has added is added here too, but empty: the next message would else take it off there.
+    # What the learner's code added gets an empty stand-in here; without one, the next message would delete it there.
     for what, (table, kind, empty) in tables.items():
         nodes = {str(name): child for name, child in node[what]}
         for name, child in nodes.items():
             if own and name not in table:
-                table[name] = _placed(empty())
-            if own and (_is_placed(table[name]) or table[name] is None or child is None):
+                table[name] = _stand_in(empty())
+            if own and (_is_stand_in(table[name]) or table[name] is None or child is None):
                 continue
             value = None if child is None else receive(child)
             if not isinstance(value, (kind, NoneType)):
                 raise TypeError(f"a {type(value).__name__} among the {what}")
             table[name] = value
-        for name in [name for name in table if name not in nodes and (not own or _is_placed(table[name]))]:
+        for name in [name for name in table if name not in nodes and (not own or _is_stand_in(table[name]))]:
             del table[name]
 
 
-def traces(module: nn.Module) -> dict:
-    """What a learner's code may have left on its copy of a check's module: hooks, by id, and attributes, by name."""
+def left_behind(module: nn.Module) -> dict:
+    """What a learner's code may have left on its copy of a check's module: ids of hooks, names of attributes."""
     tables = [getattr(module, kind) for kind in HOOKS]
     hooks = [[*here, *everywhere] for here, everywhere in zip_longest(tables, HOOKS_ON_ALL, fillvalue=())]
     return {"hooks": hooks, "left": sorted(kept_on(module))}
 
 
-def take_traces(module: nn.Module, node: dict) -> None:
-    """Puts the traces of the learner's copy on the check's module: something empty for each that is only there.
+def set_left_behind(module: nn.Module, node: dict) -> None:
+    """Puts on the check's module a stand-in for each hook and attribute that the learner's code left on its copy.
 
-    What was removed there is removed here: hooks, and attributes that a learner's code had put there.
+    Hooks that were removed there are removed here, and stand-ins for what is no longer there.
     """
     for table, there in zip([getattr(module, kind) for kind in HOOKS], node["hooks"], strict=True):
         for key in [key for key in table if key not in there]:
@@ -149,20 +149,20 @@ def take_traces(module: nn.Module, node: dict) -> None:
             if type(key) is int and key not in table:
                 table[key] = lambda *_: None
     left = set(node["left"][:MOST_ATTRIBUTES])
-    for name in [name for name, value in vars(module).items() if _is_placed(value) and name not in left]:
+    for name in [name for name, value in vars(module).items() if _is_stand_in(value) and name not in left]:
         del vars(module)[name]
     for name in left - kept_on(module):
-        vars(module)[str(name)] = _placed(functools.partial(type(module).forward, module))
+        vars(module)[str(name)] = _stand_in(functools.partial(type(module).forward, module))
 
 
-def _placed(thing):
-    # Marks what stands on a check's module in place of something that a learner's code has put there.
-    thing.is_placed = True
+def _stand_in(thing):
+    # Marks what is on a check's module because a learner's code has put something there on its copy.
+    thing.is_stand_in = True
     return thing
 
 
-def _is_placed(thing) -> bool:
-    return getattr(thing, "is_placed", False) is True
+def _is_stand_in(thing) -> bool:
+    return getattr(thing, "is_stand_in", False) is True
 
 
 def same(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -170,8 +170,8 @@ def same(a: torch.Tensor, b: torch.Tensor) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and torch.equal(a, b)
 
 
-def is_public(kind: type) -> bool:
-    """Whether the learner's process has this class too: one of PyTorch or the course, without a check's forward."""
+def can_be_copied(kind: type) -> bool:
+    """Whether the learner's process can import this class, and it reveals no code of a check."""
     if kind.__module__.startswith(CHECKS):
         return kind.forward is nn.Module.forward and "<locals>" not in kind.__qualname__
     return kind.__module__.startswith(("torch.nn.", "vit_course."))

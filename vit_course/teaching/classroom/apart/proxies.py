@@ -15,22 +15,22 @@ from vit_course.teaching.classroom.apart.modules import (
     as_vit,
     attributes,
     built_vit,
+    can_be_copied,
     copy_of,
-    give,
     is_plain,
-    is_public,
+    left_behind,
     mirror,
     plain_attributes,
     same,
-    take,
-    take_traces,
+    set_attributes,
+    set_left_behind,
+    set_state,
     torch_class,
-    traces,
 )
 from vit_course.teaching.classroom.apart.serialization import MOST_HASHED, MOST_ITEMS, Packer, Unpacker, WireError
 
 
-class Sending(Packer):
+class ObjectPacker(Packer):
     """Packs one outgoing message.
 
     Args:
@@ -61,9 +61,9 @@ class Sending(Packer):
             return self._parameter(thing)
         if isinstance(thing, nn.Module):
             theirs = session.keys.get(id(thing), session.side)[0] != session.side
-            by_value = None if session.careful or theirs else as_vit(thing)
+            by_value = None if session.trusted or theirs else as_vit(thing)
             return {"k": "vit", "v": self.pack(by_value)} if by_value else self._module(thing)
-        if isinstance(thing, torch.optim.Optimizer) and (session.careful or isinstance(thing, RemoteOptimiser)):
+        if isinstance(thing, torch.optim.Optimizer) and (session.trusted or isinstance(thing, RemoteOptimiser)):
             groups = [{k: v for k, v in group.items() if k == "params" or is_plain(v)} for group in thing.param_groups]
             return {"k": "optimiser", "id": session.key_of(thing), "name": type(thing).__name__,
                     "groups": self.pack(groups)}  # fmt: skip
@@ -73,9 +73,9 @@ class Sending(Packer):
             kind = "module class" if issubclass(thing, nn.Module) else "class"
             return {"k": kind, "id": session.key_of(thing), "name": thing.__name__}
         name = type(thing).__name__
-        if not session.careful and isinstance(thing, Mapping):
+        if not session.trusted and isinstance(thing, Mapping):
             return self.pack(dict(islice(thing.items(), MOST_HASHED + 1)))
-        if not session.careful and not callable(thing) and _one_after_another(thing):
+        if not session.trusted and not callable(thing) and _one_after_another(thing):
             return {"k": "items", "name": name, "v": [self.pack(item) for item in islice(iter(thing), MOST_ITEMS)]}
         if isinstance(thing, FunctionType):
             return {"k": "function", "id": session.key_of(thing), "name": thing.__name__}
@@ -87,7 +87,7 @@ class Sending(Packer):
             return node
         self._parameters.add(id(parameter))
         if isinstance(parameter, nn.parameter.UninitializedTensorMixin):
-            value = {**Packer.tensor(self, torch.empty(0)), "wants": True}
+            value = {**Packer.tensor(self, torch.empty(0)), "requires_grad": True}
             if self.role == "in":  # the call that is being sent may give it its shape
                 value = self._numbered(value, parameter)
             return {**node, "lazy": True, "v": value, "grad": None}
@@ -106,13 +106,13 @@ class Sending(Packer):
             return node
         self._modules.add(id(module))
         node |= {"name": type(module).__name__, "base": torch_class(module)}
-        if session.careful and known is None and is_public(type(module)):
+        if session.trusted and known is None and can_be_copied(type(module)):
             node |= {"class": [type(module).__module__, type(module).__qualname__]}
             node |= {"values": self.pack(attributes(module))}
         elif node["id"][0] == session.side:
             node |= {"values": self.pack(plain_attributes(module))}
         elif not isinstance(module, RemoteModule):
-            node |= traces(module)
+            node |= left_behind(module)
         return node | {
             "training": bool(module.training),
             "parameters": [[name, self.pack(value)] for name, value in module._parameters.items()],
@@ -127,7 +127,7 @@ class Sending(Packer):
         return {"k": "buffer", "id": self._session.key_of(buffer), "v": self.pack(buffer), "moved": moved}
 
 
-class Receiving(Unpacker):
+class ObjectUnpacker(Unpacker):
     """Unpacks one received message.
 
     Args:
@@ -144,11 +144,11 @@ class Receiving(Unpacker):
         self.outputs: dict[int, torch.Tensor] = {}
 
     def tensor(self, node) -> torch.Tensor:
-        """As `Unpacker.tensor`, with requires_grad as it was sent; `Across` connects the tensors in `outputs`."""
+        """As `Unpacker.tensor`, with requires_grad as it was sent; `RemoteCall` connects the tensors in `outputs`."""
         tensor = super().tensor(node)
         if type(node.get("out")) is int:
             tensor = self.outputs[node["out"]] = tensor.data  # not a view, which autograd could not connect
-        elif node.get("wants") and (tensor.is_floating_point() or tensor.is_complex()):
+        elif node.get("requires_grad") and (tensor.is_floating_point() or tensor.is_complex()):
             tensor.requires_grad_()
             if type(node.get("in")) is int:
                 self.inputs[node["in"]] = tensor
@@ -158,34 +158,34 @@ class Receiving(Unpacker):
     def foreign(self, node: dict):
         """The object of a node, or its proxy."""
         session, kind = self._session, node["k"]
-        if kind == "parameter":
-            return self._parameter(node)
-        if kind == "buffer":
-            return self._buffer(node)
-        if kind == "module":
-            return self._module(node)
         if kind == "vit":
             return built_vit(self.unpack(node["v"]))
         if kind == "config":
             return ViTConfig(**self.unpack(node["v"]))
         if kind == "items":
             return type(str(node["name"])[:80], (_Items,), {})([self.unpack(item) for item in node["v"]])
-        if kind == "optimiser":
-            return self._optimiser(node)
+        state = {
+            "parameter": self._parameter,
+            "buffer": self._buffer,
+            "module": self._module,
+            "optimiser": self._optimiser,
+        }
+        if kind in state:
+            return state[kind](node)
         key = str(node["id"])
         found = session.find(key)
-        return found if found is not None else session.keep(key, _stand_in(session, kind, str(node["name"])[:80]))
+        return found if found is not None else session.keep(key, _proxy(session, kind, str(node["name"])[:80]))
 
     def _parameter(self, node: dict) -> nn.Parameter:
         session, key = self._session, str(node["id"])
         parameter = session.find(key, nn.Parameter)
         if "v" in node:
             value = Unpacker.tensor(self, node["v"])
-            wants = bool(node["v"].get("wants"))
+            requires_grad = bool(node["v"].get("requires_grad"))
             if parameter is None:
-                made = nn.UninitializedParameter() if "lazy" in node else nn.Parameter(value, wants)
+                made = nn.UninitializedParameter() if "lazy" in node else nn.Parameter(value, requires_grad)
                 parameter = session.keep(key, made)
-            session.set(parameter, value, wants, node.get("moved"))
+            session.update_tensor(parameter, value, requires_grad, node.get("moved"))
             gradient = None if node["grad"] is None else Unpacker.tensor(self, node["grad"])
             if gradient is None or parameter.grad is None or not same(gradient, parameter.grad):
                 parameter.grad = gradient
@@ -199,15 +199,15 @@ class Receiving(Unpacker):
         session, key = self._session, str(node["id"])
         own = key[:1] == session.side
         module = session.find(key, nn.Module)
-        copied = "class" in node and not session.careful
+        copied = "class" in node and not session.trusted
         if module is None:
             module = session.keep(key, copy_of(node) if copied else mirror(session, node))
         if "parts" in node:
             if not own and "values" in node:
-                give(module, self.unpack(node["values"]), copied)
-            take(module, node, self.unpack, own)
+                set_attributes(module, self.unpack(node["values"]), copied)
+            set_state(module, node, self.unpack, own)
             if own and "hooks" in node:
-                take_traces(module, node)
+                set_left_behind(module, node)
         return module
 
     def _buffer(self, node: dict) -> torch.Tensor:
@@ -216,13 +216,13 @@ class Receiving(Unpacker):
         found = session.find(key, torch.Tensor)
         if found is None:
             found = session.keep(key, value)
-        session.set(found, value, value.requires_grad, node["moved"])
+        session.update_tensor(found, value, value.requires_grad, node["moved"])
         return found
 
     def _optimiser(self, node: dict) -> torch.optim.Optimizer:
         found, groups = self._session.find(str(node["id"]), torch.optim.Optimizer), self.unpack(node["groups"])
         if found is None:
-            if self._session.careful:
+            if self._session.trusted:
                 raise WireError("an optimiser that this side does not have")
             found = type(node["name"], (RemoteOptimiser,), {})(groups, {})
             found._session = self._session
@@ -246,7 +246,7 @@ def _one_after_another(thing) -> bool:
     return isinstance(thing, (Iterator, KeysView, ValuesView, ItemsView, deque))
 
 
-def _stand_in(session, kind: str, name: str):
+def _proxy(session, kind: str, name: str):
     if kind == "function":
 
         def function(*arguments, **keywords):

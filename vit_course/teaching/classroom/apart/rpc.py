@@ -19,8 +19,8 @@ from vit_course.checks.snapshot import Left, Library
 from vit_course.checks.tools.watched_steps import add_steps, watched_steps
 from vit_course.teaching.classroom.apart.errors import rebuilt, told
 from vit_course.teaching.classroom.apart.modules import same
-from vit_course.teaching.classroom.apart.proxies import Receiving, Sending
-from vit_course.teaching.classroom.apart.remote_autograd import Across
+from vit_course.teaching.classroom.apart.proxies import ObjectPacker, ObjectUnpacker
+from vit_course.teaching.classroom.apart.remote_autograd import RemoteCall
 from vit_course.teaching.classroom.apart.serialization import WireError
 
 MOST_PRINTED, MOST_RATES = 100_000, 10_000
@@ -33,28 +33,30 @@ class Session:
 
     Args:
         channel: has `send(message)` and `receive()`, which raises an error where the other process has ended.
-        careful: True where the other side is not trusted: no class is imported because it says so.
+        trusted: True in the grading process: it imports no class because the other side says so.
     """
 
-    def __init__(self, channel, careful: bool):
-        self.channel, self.careful = channel, careful
-        self.side = "t" if careful else "u"  # a letter that begins the keys of this side's objects
+    def __init__(self, channel, trusted: bool):
+        self.channel, self.trusted = channel, trusted
+        self.side = "t" if trusted else "u"  # a letter that begins the keys of this side's objects
         self.operations = {"call": self._called, "backward": self._backward}
-        # On the careful side, exceptions that end a check, such as its timeout, are not sent to the other side.
-        self._caught = Exception if careful else BaseException
+        # On the trusted side, exceptions that end a check, such as its timeout, are not sent to the other side.
+        self._caught = Exception if trusted else BaseException
         self._count = 0
         self.reset()
 
     def reset(self) -> None:
         """Forgets all objects of both sides. The numbering of keys continues, so that no old key is used again."""
-        # The objects of both sides that have a key; each is kept until the next check, so that its id stays its own.
+        # The objects of both sides, by key. Each is kept until the next check, so that no id() is used twice.
         self.objects: dict[str, object] = {}
-        self.keys: dict[int, str] = {}
-        self.places: dict[int, int] = {}  # of parameters and buffers: where their memory begins
-        self.size = 0  # bytes of the other side's parameters and buffers
-        self.kept: dict[int, tuple[list, list, int]] = {}
-        self.gone: list[int] = []
-        self.errors: dict[int, BaseException] = {}
+        self.keys: dict[int, str] = {}  # id() -> key
+        self.addresses: dict[int, int] = {}  # id() of a parameter or buffer -> where its memory begins
+        self.parameter_bytes = 0  # of all that were updated
+        # Graphs whose gradients the other side may request: (results, inputs by number, bytes); and by number those of
+        # the other side that this one no longer needs.
+        self.graphs: dict[int, tuple[list, dict, int]] = {}
+        self.released: list[int] = []
+        self.errors: dict[int, BaseException] = {}  # that the other side may send back
 
     def key_of(self, thing) -> str:
         """The key by which both sides know an object; an object of this side gets one on first use."""
@@ -64,7 +66,7 @@ class Session:
 
     def keep(self, key: str, thing):
         """Keeps an object under its key, and returns it."""
-        if self.careful and len(self.objects) >= MOST_OBJECTS:
+        if self.trusted and len(self.objects) >= MOST_OBJECTS:
             raise WireError("too many objects")
         self.objects[key], self.keys[id(thing)] = thing, key
         return thing
@@ -76,10 +78,10 @@ class Session:
             raise WireError("an object that this side does not have")
         return found
 
-    def set(self, tensor: torch.Tensor, value: torch.Tensor, wants: bool, moved: bool) -> None:
+    def update_tensor(self, tensor: torch.Tensor, value: torch.Tensor, requires_grad: bool, moved: bool) -> None:
         """Gives a parameter or buffer the numbers that it has on the other side, where its memory may have moved."""
-        self.size += value.nbytes - (tensor.nbytes if id(tensor) in self.places else 0)
-        if self.careful and self.size > MOST_KEPT:
+        self.parameter_bytes += value.nbytes - (tensor.nbytes if id(tensor) in self.addresses else 0)
+        if self.trusted and self.parameter_bytes > MOST_KEPT:
             raise WireError("too many parameters and buffers")
         if isinstance(tensor, nn.parameter.UninitializedTensorMixin):
             if not value.numel():
@@ -90,13 +92,13 @@ class Session:
         elif not same(tensor.detach(), value):
             with torch.no_grad():
                 tensor.copy_(value)
-        if tensor.requires_grad != wants:
-            tensor.requires_grad_(wants)
-        self.places[id(tensor)] = tensor.data_ptr()
+        if tensor.requires_grad != requires_grad:
+            tensor.requires_grad_(requires_grad)
+        self.addresses[id(tensor)] = tensor.data_ptr()
 
     def has_moved(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor lies elsewhere in memory than when the other side last set it."""
-        return self.places.get(id(tensor), tensor.data_ptr()) != tensor.data_ptr()
+        return self.addresses.get(id(tensor), tensor.data_ptr()) != tensor.data_ptr()
 
     def number(self) -> int:
         """A new number, unique among the calls and objects of this side."""
@@ -105,33 +107,33 @@ class Session:
 
     def call(self, target, arguments, keywords, method: str = ""):
         """Calls an object of the other side; an exception that is raised there is raised here too."""
-        sending = Sending(self, "in")
+        packer = ObjectPacker(self, "in")
         tree = {
             "op": "call",
-            "target": sending.pack(target),
-            "arguments": sending.pack(list(arguments)),
-            "keywords": sending.pack(dict(keywords)),
+            "target": packer.pack(target),
+            "arguments": packer.pack(list(arguments)),
+            "keywords": packer.pack(dict(keywords)),
             "method": method,
             "grad": torch.is_grad_enabled(),
-            "gone": [self.gone.pop() for _ in range(len(self.gone))],
+            "released": [self.released.pop() for _ in range(len(self.released))],
         }
-        reply, receiving = self.ask(tree), Receiving(self)
+        reply, unpacker = self.ask(tree), ObjectUnpacker(self)
         if reply.get("printed"):
             print(str(reply["printed"])[:MOST_PRINTED], end="")
         if "after" in reply:
-            changed([list(arguments), keywords], receiving.unpack(reply["after"]))
-            receiving.unpack(reply["target"])
+            changed([list(arguments), keywords], unpacker.unpack(reply["after"]))
+            unpacker.unpack(reply["target"])
         if reply.get("grad", tree["grad"]) != tree["grad"]:
             torch.set_grad_enabled(not tree["grad"])  # the learner's code changed it, and the check looks at that
         if "steps" in reply:
             add_steps(*reply["steps"])
         if "error" in reply:
             raise self.error_of(reply["error"])
-        if reply.get("replaced") and self.careful:
+        if reply.get("replaced") and self.trusted:
             raise Left(str(reply["replaced"])[:200])
-        result, outputs = receiving.unpack(reply["result"]), receiving.outputs
-        if "kept" in reply and sending.found and outputs:
-            Across.apply(self, reply["kept"], [*outputs], *outputs.values(), *sending.found)
+        result, outputs = unpacker.unpack(reply["result"]), unpacker.outputs
+        if "graph" in reply and packer.found and outputs:
+            RemoteCall.apply(self, reply["graph"], [*outputs], *outputs.values(), *packer.found)
         else:
             for tensor in outputs.values():
                 tensor.requires_grad_()
@@ -154,7 +156,7 @@ class Session:
 
     def error_of(self, node) -> BaseException:
         """The exception that a message describes; the original object, if it was first raised on this side."""
-        own = self.errors.get(node.get("yours"))
+        own = self.errors.get(node.get("kept_as"))
         return own if own is not None else rebuilt(node)
 
     def answer(self, tree: dict) -> None:
@@ -169,7 +171,7 @@ class Session:
             self.channel.send({"error": self._told(error)})
 
     def _told(self, error: BaseException) -> dict:
-        if not self.careful:
+        if not self.trusted:
             return told(error)
         # An error of a check's function that the learner's code called: it must come back as the same object. What
         # its frames hold, such as a long message, is let go.
@@ -177,39 +179,39 @@ class Session:
         error.learners_line, error.__context__, error.__cause__ = node["line"], None, None
         self.errors[number] = error.with_traceback(None)
         self.errors.pop(number - MOST_ERRORS, None)
-        return {**node, "yours": number}
+        return {**node, "kept_as": number}
 
     def _called(self, tree: dict) -> dict:
-        for number in tree["gone"]:
-            self.kept.pop(number, None)
-        receiving = Receiving(self)
-        target = receiving.unpack(tree["target"])
-        arguments, keywords = receiving.unpack(tree["arguments"]), receiving.unpack(tree["keywords"])
+        for number in tree["released"]:
+            self.graphs.pop(number, None)
+        unpacker = ObjectUnpacker(self)
+        target = unpacker.unpack(tree["target"])
+        arguments, keywords = unpacker.unpack(tree["arguments"]), unpacker.unpack(tree["keywords"])
         function = self._function(target, tree["method"])
         printed, reply = io.StringIO(), {}
-        output = contextlib.nullcontext() if self.careful else contextlib.redirect_stdout(printed)
-        result, library = None, None if self.careful else Library()
+        output = contextlib.nullcontext() if self.trusted else contextlib.redirect_stdout(printed)
+        result, library = None, None if self.trusted else Library()
         with output, watched_steps() as steps, torch.set_grad_enabled(bool(tree["grad"])):
             try:
                 result = function(*arguments, **keywords)
             except self._caught as error:
                 reply["error"] = self._told(error)
             reply["grad"] = torch.is_grad_enabled()
-        if steps.number and not self.careful:
+        if steps.number and not self.trusted:
             share = steps.share_of(result) if isinstance(result, nn.Module) else 0.0
             reply["steps"] = [steps.number, steps.without, steps.rates[-MOST_RATES:], share]
         reply["replaced"] = library.restore() if library else None
-        sending = Sending(self)
-        reply["after"], reply["target"] = sending.pack([arguments, keywords]), sending.pack(target)
-        sending.role = "out"
-        reply["result"] = sending.pack(result)
+        packer = ObjectPacker(self)
+        reply["after"], reply["target"] = packer.pack([arguments, keywords]), packer.pack(target)
+        packer.role = "out"
+        reply["result"] = packer.pack(result)
         reply["printed"] = printed.getvalue()[:MOST_PRINTED]
-        if sending.found and receiving.inputs:
-            size = sending.size + receiving.size
-            if self.careful and size + sum(size for *_, size in self.kept.values()) > MOST_KEPT:
+        if packer.found and unpacker.inputs:
+            size = packer.size + unpacker.size
+            if self.trusted and size + sum(size for *_, size in self.graphs.values()) > MOST_KEPT:
                 raise WireError("the gradients of too many calls are kept")
-            reply["kept"] = self.number()
-            self.kept[reply["kept"]] = sending.found, receiving.inputs, size
+            reply["graph"] = self.number()
+            self.graphs[reply["graph"]] = packer.found, unpacker.inputs, size
         return reply
 
     def _function(self, target, method: str) -> Callable:
@@ -223,14 +225,14 @@ class Session:
         return target
 
     def _backward(self, tree: dict) -> dict:
-        outputs, inputs, _ = self.kept[tree["kept"]]
-        receiving, sending = Receiving(self), Sending(self)
-        given = [(outputs[number], receiving.unpack(node)) for number, node in tree["gradients"]]
+        outputs, inputs, _ = self.graphs[tree["graph"]]
+        unpacker, packer = ObjectUnpacker(self), ObjectPacker(self)
+        given = [(outputs[number], unpacker.unpack(node)) for number, node in tree["gradients"]]
         if not given:
             return {"gradients": []}
         ours, theirs = zip(*given, strict=True)
         found = torch.autograd.grad(ours, [*inputs.values()], theirs, allow_unused=True, retain_graph=True)
-        return {"gradients": [[number, sending.pack(one)] for number, one in zip(inputs, found, strict=True)]}
+        return {"gradients": [[number, packer.pack(one)] for number, one in zip(inputs, found, strict=True)]}
 
 
 def changed(old, new):

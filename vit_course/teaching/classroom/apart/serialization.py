@@ -2,8 +2,8 @@
 
 A message is a safetensors file: its tensors, and a JSON tree as the bytes of one more. Nothing in it is ever executed.
 An instance of a subclass, such as a number with its own == or a tensor that overrides functions, arrives as a plain
-number or tensor. The limits keep the work on one message, however it was made, at a few seconds: the tree is small,
-each tensor is used once, and what is looked up by hash, where many values could collide, is short.
+number or tensor. Limits bound the time for any message, even a forged one: few bytes of JSON, each tensor used once,
+small sets and dicts (hashes can be made to collide).
 """
 
 import json
@@ -155,7 +155,7 @@ class Packer:
             dtype = str(plain.dtype).removeprefix("torch.")
             node = {"k": "tensor"}
             if tensor.requires_grad:
-                node |= {"wants": True, "leaf": tensor.is_leaf}
+                node |= {"requires_grad": True, "leaf": tensor.is_leaf}
             if plain.device.type != "cpu":
                 return {**node, "dtype": dtype, "shape": list(plain.shape)}
             if dtype not in DTYPES:
