@@ -109,26 +109,25 @@ def test_every_mark_is_as_expected_and_the_report_says_what_was_not_as_it_should
     for student, expected in course.handed_in.items():
         row = rows[student]
         assert row["state"] == expected.state and float(row["raw_score"]) == expected.points, parts[student]
-        assert row["score"] == (str(expected.points) if expected.state == "graded" else "")
-        assert float(row["max_score"]) == ALL
+        mark = str(expected.points) if expected.state == "graded" else ""
+        assert (row["score"], float(row["max_score"])) == (mark, ALL)
         assert [words for words in expected.says if words not in parts[student]] == [], parts[student]
 
 
 def test_nothing_ends_the_class_and_the_teacher_is_told(course):
     assert course.exit_code == 1 and "Traceback" not in course.warned
-    without = [name for name, one in course.handed_in.items() if one.state == "not graded"]
-    for student in without:
-        _, reason = re.search(rf"not graded: {student}, {ASSIGNMENT}: (.*)\n    (.*)", course.said).groups()
-        assert any(words in reason for words in course.handed_in[student].says)
+    without = {name: one.says for name, one in course.handed_in.items() if one.state == "not graded"}
+    for student, says in without.items():
+        reason = re.search(rf"not graded: {student}, {ASSIGNMENT}: .*\n    .*", course.said).group()
+        assert any(words in reason for words in says)
     assert f"{len(course.handed_in) - len(without)} graded, {len(without)} not graded, 1 missing" in course.said
     place = course.folder / "submitted" / "no_json" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
     assert place.read_text() == "see my mail", "what was handed in stays as it was"
 
 
 def test_the_summary_says_why_an_answer_was_not_graded(tmp_path):
-    place, why = tmp_path / AUTOGRADED / "ann" / ASSIGNMENT, "the time for the whole submission had run out"
-    place.mkdir(parents=True)
-    verdicts = [Verdict(Graded(name, "f", (), 2.0), (), why) for name in POINTS]
+    (place := tmp_path / AUTOGRADED / "ann" / ASSIGNMENT).mkdir(parents=True)
+    verdicts = [Verdict(Graded(name, "f", (), 2.0), (), why := "the time had run out") for name in POINTS]
     (place / VERDICTS).write_text(as_text(verdicts, ["taken as 04_small.ipynb"]))
     assert workflow._reasons(tmp_path, ASSIGNMENT, HandedIn("ann", ["renamed"])) == ["renamed", why]
 

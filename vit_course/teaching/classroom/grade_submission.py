@@ -226,12 +226,12 @@ def _outputs(outputs: list, count: int) -> tuple[list[NotebookNode], int]:
 
     def short(text) -> str:
         nonlocal room
-        text = str(text)[:room]
+        text = text[:room] if type(text) is str else ""
         room -= len(text)
         return text
 
     for output in outputs[:MOST_OUTPUTS]:
-        with contextlib.suppress(KeyError, AttributeError, TypeError):
+        with contextlib.suppress(Exception):  # whatever the process sent in place of texts
             if output["output_type"] == "error":
                 name, words = short(output["ename"]), short(output["evalue"])
                 lines = [short(line) for line in output["traceback"][:MOST_OUTPUTS]]

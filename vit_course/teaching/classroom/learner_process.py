@@ -81,9 +81,9 @@ class LearnerProcess:
         """
         try:
             reply = self._ask({"op": "cell", "source": source}, seconds)
-            outputs, count = list(Unpacker().unpack(reply["outputs"])), reply["count"]
-            if type(count) is not int or not 0 <= count < 2**31:
-                raise ValueError("not a number of cells")
+            outputs, count = Unpacker().unpack(reply["outputs"]), reply["count"]
+            if type(outputs) is not list or type(count) is not int or not 0 <= count < 2**31:
+                raise ValueError("not outputs, or not a number of cells")
             return outputs, count
         except (RuntimeError, KeyError, TypeError, ValueError, WireError):  # the learner's code can send anything
             self._channel.broken = True
@@ -111,9 +111,8 @@ class LearnerProcess:
         process = getattr(self, "_process", None)
         if process is not None:
             self._isolation.end(process, self._room)
-            for stream in (process.stdin, process.stdout, process.stderr):
-                with contextlib.suppress(OSError):
-                    stream.close()
+            self._channel.close()
+            process.stderr.close()
         shutil.rmtree(self._home, ignore_errors=True)
 
     def __enter__(self) -> "LearnerProcess":
@@ -150,8 +149,12 @@ class LearnerProcess:
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _ask(self, tree: dict, seconds: float) -> dict:
-        self._channel.send(tree)
-        reply = self._channel.receive(seconds)
+        try:
+            self._channel.send(tree)
+            reply = self._channel.receive(seconds)
+        except BaseException:  # where it came between the two: a later request would get this one's reply
+            self._channel.broken = True
+            raise
         if not isinstance(reply, dict) or "op" in reply:
             self._channel.broken = True
             raise self._gone()

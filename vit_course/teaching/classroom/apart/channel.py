@@ -1,7 +1,8 @@
 """The channel between the two processes: messages over a pair of pipes."""
 
+import contextlib
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
 
 from vit_course.teaching.classroom.apart.serialization import WireError, read_message, write_message
 
@@ -32,7 +33,6 @@ class GradingEnd(LearnerEnd):
     def __init__(self, incoming, outgoing, gone):
         super().__init__(incoming, outgoing)
         self._gone, self.broken = gone, False
-        self._reader = ThreadPoolExecutor(1)
 
     def send(self, tree: dict) -> None:
         """Writes one message; raises the error of `gone` where the other process no longer reads."""
@@ -54,18 +54,31 @@ class GradingEnd(LearnerEnd):
         Raises:
             TimeoutError: no message came in time; the channel is closed, since a late reply would match no request.
         """
-        until, read = time.monotonic() + seconds, super().receive
+        until, found = time.monotonic() + seconds, []
+
+        def read() -> None:
+            with contextlib.suppress(EOFError, OSError, ValueError, WireError):
+                found.append(super(GradingEnd, self).receive())
+
+        # A daemon: a program that the learner's process leaves behind may hold the pipe open for ever.
+        self._reader = threading.Thread(target=read, daemon=True)
         try:
-            reading = self._reader.submit(read)
-            # Short waits, so that an exception that another thread sends to this one is raised.
-            while not wait([reading], 0.05).done:
+            self._reader.start()
+            while self._reader.is_alive():
                 if time.monotonic() >= until:
                     raise TimeoutError(f"no answer within {seconds:.0f} seconds")
+                self._reader.join(0.05)  # short, so that an exception that another thread sends to this one is raised
         except BaseException:
             self.broken = True
             raise
-        try:
-            return reading.result()
-        except (EOFError, OSError, ValueError, WireError):
+        if not found:
             self.broken = True
-            raise self._gone() from None
+            raise self._gone()
+        return found[0]
+
+    def close(self) -> None:
+        """Closes both streams after the end of the learner's process, except one that is still being read."""
+        self._reader.join(1)
+        for stream in (self._outgoing, *(() if self._reader.is_alive() else (self._incoming,))):
+            with contextlib.suppress(OSError):
+                stream.close()

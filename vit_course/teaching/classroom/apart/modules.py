@@ -10,6 +10,7 @@ from torch import nn
 
 from vit_course.checks.maps.traces import HOOKS, HOOKS_ON_ALL, kept_on
 from vit_course.config import ViTConfig
+from vit_course.teaching.classroom.apart.serialization import as_text
 from vit_course.vit import ViT
 
 MOST_ATTRIBUTES = 100
@@ -46,7 +47,7 @@ def mirror(session, node: dict) -> RemoteModule:
     """A proxy with the class name and the PyTorch base class of the node, without parts and parameters."""
     base = getattr(nn, str(node.get("base")), None)
     known = isinstance(base, type) and issubclass(base, nn.Module) and base is not nn.Module
-    module = _empty(type(str(node["name"])[:80], (RemoteModule, base) if known else (RemoteModule,), {}))
+    module = _empty(type(as_text(node["name"])[:80], (RemoteModule, base) if known else (RemoteModule,), {}))
     module._session = session
     return module
 
@@ -116,7 +117,7 @@ def set_state(module: nn.Module, node: dict, receive, own: bool) -> None:
     }
     # What the learner's code added gets an empty stand-in here; without one, the next message would delete it there.
     for what, (table, kind, empty) in tables.items():
-        nodes = {str(name): child for name, child in node[what]}
+        nodes = {as_text(name): child for name, child in node[what]}
         for name, child in nodes.items():
             if own and name not in table:
                 table[name] = _stand_in(empty())
@@ -152,7 +153,7 @@ def set_left_behind(module: nn.Module, node: dict) -> None:
     for name in [name for name, value in vars(module).items() if _is_stand_in(value) and name not in left]:
         del vars(module)[name]
     for name in left - kept_on(module):
-        vars(module)[str(name)] = _stand_in(functools.partial(type(module).forward, module))
+        vars(module)[as_text(name)] = _stand_in(functools.partial(type(module).forward, module))
 
 
 def _stand_in(thing):

@@ -27,7 +27,14 @@ from vit_course.teaching.classroom.apart.modules import (
     set_state,
     torch_class,
 )
-from vit_course.teaching.classroom.apart.serialization import MOST_HASHED, MOST_ITEMS, Packer, Unpacker, WireError
+from vit_course.teaching.classroom.apart.serialization import (
+    MOST_HASHED,
+    MOST_ITEMS,
+    Packer,
+    Unpacker,
+    WireError,
+    as_text,
+)
 
 
 class ObjectPacker(Packer):
@@ -163,7 +170,7 @@ class ObjectUnpacker(Unpacker):
         if kind == "config":
             return ViTConfig(**self.unpack(node["v"]))
         if kind == "items":
-            return type(str(node["name"])[:80], (_Items,), {})([self.unpack(item) for item in node["v"]])
+            return type(as_text(node["name"])[:80], (_Items,), {})([self.unpack(item) for item in node["v"]])
         state = {
             "parameter": self._parameter,
             "buffer": self._buffer,
@@ -174,7 +181,7 @@ class ObjectUnpacker(Unpacker):
             return state[kind](node)
         key = str(node["id"])
         found = session.find(key)
-        return found if found is not None else session.keep(key, _proxy(session, kind, str(node["name"])[:80]))
+        return found if found is not None else session.keep(key, _proxy(session, kind, as_text(node["name"])[:80]))
 
     def _parameter(self, node: dict) -> nn.Parameter:
         session, key = self._session, str(node["id"])
@@ -224,7 +231,7 @@ class ObjectUnpacker(Unpacker):
         if found is None:
             if self._session.trusted:
                 raise WireError("an optimiser that this side does not have")
-            found = type(node["name"], (RemoteOptimiser,), {})(groups, {})
+            found = type(as_text(node["name"]), (RemoteOptimiser,), {})(groups, {})
             found._session = self._session
             return self._session.keep(str(node["id"]), found)
         for ours, theirs in zip(found.param_groups, groups, strict=False):

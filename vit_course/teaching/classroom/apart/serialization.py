@@ -15,7 +15,8 @@ import torch
 from safetensors import SafetensorError
 
 MOST_JSON, MOST_BYTES = 2**21, 2**28  # bytes of JSON, and of all of a message
-MOST_ITEMS, MOST_HASHED = 10**5, 500  # in one container, and in a set or dict
+MOST_ITEMS, MOST_HASHED, MOST_HASHED_IN_ALL = 10**5, 500, 20_000  # in one container, a set or dict, and all of those
+MOST_TEXT = 2**26  # bytes of one text
 MOST_DEPTH, MOST_AXES = 100, 64
 LONG = 500  # characters; a longer text is sent as a tensor of bytes
 DTYPES = {
@@ -176,7 +177,7 @@ class Unpacker:
 
     def __init__(self):
         self.size = 0  # bytes of its tensors
-        self._depth = 0
+        self._depth = self._hashed = 0
 
     def foreign(self, node: dict):
         """The object of a node that the sender's `foreign` made."""
@@ -197,6 +198,10 @@ class Unpacker:
             kind = node["k"]
             if self._depth > 3 * MOST_DEPTH or len(node.get("v") or "") > _MOST.get(kind, MOST_ITEMS):
                 raise WireError("a value holds too much")
+            if kind in _MOST:
+                self._hashed += len(node["v"])
+                if self._hashed > MOST_HASHED_IN_ALL:
+                    raise WireError("sets and dicts hold too much")
             if kind in CONTAINERS:
                 return CONTAINERS[kind](self.unpack(item) for item in node["v"])
             if kind == "dict":
@@ -209,6 +214,13 @@ class Unpacker:
             raise WireError(f"not a value: {type(error).__name__}: {error}") from None
         finally:
             self._depth -= 1
+
+    def text(self, node) -> str:
+        """The long text of a node."""
+        numbers = self.tensor(node)
+        if numbers.nbytes > MOST_TEXT:
+            raise WireError("a text is too long")
+        return numbers.numpy().tobytes().decode(errors="replace")
 
     def tensor(self, node) -> torch.Tensor:
         """The tensor of a node, in newly allocated memory and without a gradient."""
@@ -245,7 +257,7 @@ def _range(node: dict) -> range:
 
 _MOST = {"set": MOST_HASHED, "frozenset": MOST_HASHED, "dict": MOST_HASHED}
 _SIMPLE = {
-    "text": lambda unpacker, node: unpacker.tensor(node).numpy().tobytes().decode(errors="replace"),
+    "text": lambda unpacker, node: unpacker.text(node),
     "fraction": lambda unpacker, node: Fraction(*map(int, node["v"])),
     "array": lambda unpacker, node: unpacker.tensor(node).numpy(),
     "number": lambda unpacker, node: unpacker.tensor(node).numpy()[()],
