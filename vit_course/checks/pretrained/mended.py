@@ -13,6 +13,7 @@ from vit_course.checks.tools.words import describe
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
+EXPECTED = "Expected: a ViT of the package, with its own parts"
 EPSILONS = (1e-6, 1e-3)  # the published one, and one that no library has for its default
 
 
@@ -23,11 +24,7 @@ def mended(answer, draw):
         with named_by_details(*ERRORS):
             model = call(answer, state, right.config)
         found = describe(model)
-        details = (
-            ()
-            if isinstance(model, ViT)
-            else ["Expected: a ViT of the package, with its own parts", f"Received: {found}"]
-        )
+        details = [] if isinstance(model, ViT) else [EXPECTED, f"Received: {found}"]
         refuse(MODEL, dict(found=found, right=right, model=model), details)
         _compare(model, right, draw)
 
