@@ -18,6 +18,11 @@ SLEEP = ["sleep", str(90_000 + os.getpid())]  # a process that can be seen from 
 WAITS = f"import subprocess\nsubprocess.run({SLEEP})"
 
 
+def learners_processes() -> list[psutil.Process]:
+    """Those that the learner's cell has started."""
+    return [one for one in psutil.process_iter(["cmdline"]) if one.info["cmdline"] == SLEEP]
+
+
 @pytest.mark.parametrize("to_all", [True, *thoroughly(False)], ids=["Ctrl+C", "kill"])
 def test_a_stopped_grading_says_so_in_its_last_line(tmp_path, to_all):
     course = tmp_path / "course"
@@ -32,7 +37,7 @@ def test_a_stopped_grading_says_so_in_its_last_line(tmp_path, to_all):
         command, cwd=ROOT, env=environment, start_new_session=True, preexec_fn=hears_interrupts, **pipes
     ) as process:
         end = time.monotonic() + 600
-        while not any(one.info["cmdline"] == SLEEP for one in psutil.process_iter(["cmdline"])):
+        while not learners_processes():
             assert process.poll() is None and time.monotonic() < end
             time.sleep(0.2)
         (os.killpg if to_all else os.kill)(process.pid, signal.SIGINT)
@@ -41,3 +46,4 @@ def test_a_stopped_grading_says_so_in_its_last_line(tmp_path, to_all):
     assert "Traceback" not in errors and len(errors.splitlines()) < 8, errors
     assert errors.endswith("\nstopped; what was graded before is kept; the same command grades the rest\n")
     assert not (course / "autograded" / "ada" / ASSIGNMENT).exists()
+    assert not psutil.wait_procs(learners_processes(), timeout=10)[1], "what the learner's cell has started has ended"

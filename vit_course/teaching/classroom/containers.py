@@ -52,6 +52,8 @@ class Container(Bubblewrap):
         words += ["--shm-size", str(int(room.limits.disk * 2**30)), "--workdir", HOME]
         if self.name == "podman":
             words += ["--read-only-tmpfs=false", "--http-proxy=false", "--env-host=false"]
+            # Where the grading was killed and did not end it.
+            words += ["--timeout", str(int(60 * room.limits.minutes) + 60)]
             words += ["--userns", "keep-id"] if os.getuid() != 0 else []
         for path in (*SYSTEM, *SETTINGS, *readable_folders(room.hidden)):
             if Path(path).exists():
@@ -77,7 +79,9 @@ class Container(Bubblewrap):
         return program + LIMITS_SET, [*words, str(self._megabytes(limits) * 2**20), str(limits.processes)]
 
     def end(self, process, room):
-        self._client("rm", "--force", room.home.name)
+        # podman would ask it to end and wait for 10 seconds, in which a second Ctrl+C would leave it running.
+        at_once = ["--time", "0"] if self.name == "podman" else []
+        self._client("rm", "--force", *at_once, room.home.name)
         process.kill()
         process.wait()
 

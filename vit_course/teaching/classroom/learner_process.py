@@ -112,6 +112,7 @@ class LearnerProcess:
         if process is not None:
             self._isolation.end(process, self._room)
             self._channel.close()
+            self.session.reset()  # what it keeps refers to it, so that only the garbage collection would free it
             process.stderr.close()
         shutil.rmtree(self._home, ignore_errors=True)
 
