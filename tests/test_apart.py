@@ -10,8 +10,6 @@ from vit_course.checks.timeout import learners_line
 from vit_course.checks.tools.watched_steps import watched_steps
 from vit_course.config import ViTConfig
 from vit_course.teaching.classroom.grading_cell import Graded, read
-from vit_course.teaching.classroom.learner_process import LearnerProcess
-from vit_course.teaching.classroom.sandbox import Unprotected
 from vit_course.vit import ViT
 
 pytestmark = pytest.mark.slow
@@ -93,15 +91,6 @@ class Scaled(nn.Module):
     def forward(self, x):
         return self.inner(x * self.scale)
 """
-
-
-@pytest.fixture(scope="module")
-def process(tmp_path_factory):
-    """One process for all tests."""
-    with LearnerProcess(tmp_path_factory.mktemp("submission"), Unprotected()) as made:
-        outputs, _ = made.run(CODE, 100)
-        assert outputs == []
-        yield made
 
 
 def test_changes_of_arguments_and_errors_come_across(process):

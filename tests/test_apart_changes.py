@@ -26,9 +26,8 @@ def tidies(model, call):
     model.kept, model.norm.forward, model.part = 3, lambda x: x, nn.Identity()
     call(model)
     del model.kept, model.norm.forward, model.part
-def calls_back(function, *arguments):
-    with torch.no_grad():
-        return function(*arguments)
+def calls_back(function):
+    return function()
 def returns_and_keeps(kept):
     kept.append(nn.Linear(2, 2))
     return kept[-1]
@@ -46,15 +45,6 @@ class Counting(nn.BatchNorm1d):
         self.calls = getattr(self, "calls", 0) + 1
         return super().forward(x)
 """
-
-
-@pytest.fixture(scope="module")
-def process(tmp_path_factory):
-    """One process for all tests."""
-    with LearnerProcess(tmp_path_factory.mktemp("submission"), Unprotected()) as made:
-        outputs, _ = made.run(CODE, 100)
-        assert outputs == []
-        yield made
 
 
 def test_an_error_of_the_check_that_went_through_the_learners_code_is_the_same_object(process):

@@ -7,7 +7,14 @@ import pytest
 import safetensors.torch
 import torch
 
-from vit_course.teaching.classroom.apart.serialization import Packer, Unpacker, WireError, read_message, write_message
+from vit_course.teaching.classroom.apart.serialization import (
+    MOST_JSON,
+    Packer,
+    Unpacker,
+    WireError,
+    read_message,
+    write_message,
+)
 
 
 def there_and_back(value):
@@ -84,3 +91,16 @@ def test_a_message_that_is_cut_short_or_none_is_refused():
     for data in (b"", b"{}", b"\xff" * 16, (2).to_bytes(8, "little") + b"{}", safetensors.torch.save({})):
         with pytest.raises(WireError):
             read_message(io.BytesIO(len(data).to_bytes(8, "little") + data))
+
+
+def test_a_tree_that_is_too_long_is_refused_before_it_is_read():
+    for length in (MOST_JSON, MOST_JSON + 1):
+        text = torch.full((length,), ord(" "), dtype=torch.uint8)
+        text[0] = ord("1")
+        data = safetensors.torch.save({"tree": text})
+        file = io.BytesIO(len(data).to_bytes(8, "little") + data)
+        if length > MOST_JSON:
+            with pytest.raises(WireError, match="too long"):
+                read_message(file)
+        else:
+            assert read_message(file) == 1

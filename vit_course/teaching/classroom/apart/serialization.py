@@ -257,7 +257,7 @@ def _range(node: dict) -> range:
 
 _MOST = {"set": MOST_HASHED, "frozenset": MOST_HASHED, "dict": MOST_HASHED}
 _SIMPLE = {
-    "text": lambda unpacker, node: unpacker.text(node),
+    "text": Unpacker.text,
     "fraction": lambda unpacker, node: Fraction(*map(int, node["v"])),
     "array": lambda unpacker, node: unpacker.tensor(node).numpy(),
     "number": lambda unpacker, node: unpacker.tensor(node).numpy()[()],
