@@ -122,7 +122,7 @@ def archive(submitted: Path, student: str, path: Path) -> None:
 def another_chapter(submitted: Path, student: str, path: Path) -> None:
     """The notebook of another chapter, under the right name."""
     shutil.copy(ROOT / "notebooks" / "01_patchify.ipynb", path)
-    cell = 'report = checks.patchify.count(globals().get("count"))\ndisplay(report)\n2 * report.score'
+    cell = "report = checks.patchify.count(count)\ndisplay(report)\n2 * report.score"
     notebook = nbformat.read(path, 4)
     notebook.cells.append(nbformat.v4.new_code_cell(cell))
     path.write_text(json.dumps(notebook))
@@ -142,14 +142,6 @@ def no_utf8(submitted: Path, student: str, path: Path) -> None:
     path.rename(path.with_name(os.fsdecode(b"04_small_L\xe9a.ipynb")))
 
 
-def forging(notebook):
-    """Forged replies, each in a cell of its own."""
-    solved(notebook)
-    cells = [nbformat.v4.new_code_cell(FORGES.replace("WHAT", what)) for what in FORGERIES]
-    place = place_of(notebook, GRADIENT, answer=True)
-    notebook.cells[place:place] = cells
-
-
 def no_text(submitted: Path, student: str, path: Path) -> None:
     """Beside the notebook a file whose name is no UTF-8, and a pipe."""
     (path.parent / os.fsdecode(b"\xff\xfe.txt")).write_text("x")
@@ -166,7 +158,6 @@ SCRIPT = (
     "bad = '<script>document.title = \"won\"</script><style>body {display: none}</style><img src=x onerror=alert(1)>'\n"
     "display(HTML(bad), Markdown(bad), Javascript('alert(1)'))\nprint(bad)"
 )
-TRIES = "from vit_course import checks\nfor _ in range(300):\n    checks.class_token.padded(lambda z, real: z[:, 0])"
 HOARDS = "import os, time\nfor n in range(80):\n    os.write(os.memfd_create(str(n)), bytes(2**26))\ntime.sleep(100)"
 STAYS = "import subprocess\nsubprocess.Popen(['sleep', '76543'], start_new_session=True)"
 STEALS = """
@@ -184,28 +175,6 @@ for path in (Path.home() / "MINE", Path("../../../gradebook.db"), Path("COURSE/n
         print(type(error).__name__)
 """
 BOMB = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass"
-FORGES = """
-import gc, json, safetensors.torch, torch
-from vit_course.teaching.classroom.apart.channel import LearnerEnd
-streams = [one._outgoing for one in gc.get_objects() if type(one) is LearnerEnd]
-def forge(tree, piece=b"."):
-    named = {"tree": json.dumps(tree).encode(), "0": piece}
-    data = safetensors.torch.save(
-        {name: torch.frombuffer(bytearray(piece), dtype=torch.uint8) for name, piece in named.items()}
-    )
-    for stream in streams:
-        stream.write(len(data).to_bytes(8, "little") + data)
-        stream.flush()
-output = {"k": "dict", "v": [["output_type", "stream"], ["name", "stdout"], ["text", "x"]]}
-colliding = [number * (2**61 - 1) for number in range(60_000)]
-WHAT
-"""
-# A million outputs; numbers that collide; messages without an end.
-FORGERIES = (
-    'forge({"outputs": {"k": "list", "v": [output] * 1_000_000}, "count": 1})',
-    'forge({"outputs": {"k": "set", "v": colliding}, "count": 1})',
-    "while True:\n    forge({'nothing': 1}, bytes(2**20))",
-)
 READS = """
 import glob, os
 for path in [*glob.glob("/proc/[0-9]*/environ"), *glob.glob("/proc/[0-9]*/cmdline")]:
@@ -236,7 +205,7 @@ def submissions(course: Path) -> dict[str, Submission]:
     heavy = f"def mean_of_real(z, real):\n    bytearray(2**36)\n    {MEAN}"
     # A container starts no more processes than allowed, so that only the time of its cell ends a fork bomb.
     counted = choose(unprotected=True).name == "bubblewrap"
-    ends = "more than the 150 processes" if counted else "no answer within 20 seconds"
+    ends = "more than the 150 processes" if counted else "more time than one cell may take"
     return {
         "all_right": Submission(only(), daily=True),
         "half": Submission(only(unnoticed=HALF), {UNNOTICED: 2.0}, daily=True),
@@ -244,13 +213,17 @@ def submissions(course: Path) -> dict[str, Submission]:
         "all_wrong": Submission(only(**WRONG), POINTS, says=("name: mean-of-means",)),
         "steals": Submission(only(steals, **WRONG), POINTS, says=("name: mean-of-means",), daily=True),
         "forged": Submission(forged, POINTS, says=("further-gradient was changed",)),
+        "ends_it": Submission(
+            only(padded=f"def mean_of_real(z, real):\n    import os\n    os._exit(0)\n    {MEAN}"), {PADDED: 4.0},
+            says=("the check of class_token.padded ended the process",), daily=True,
+        ),
         "never_returns": Submission(only(padded=endless), {PADDED: 4.0}, says=("name: never-returned",)),
         "no_json": Submission(
             only(), POINTS, "not graded", lambda *given: given[-1].write_text("see my mail"), ("not a notebook",), True
         ),
         "copied": Submission(copied, says=("further-share appears 2 times", "padded-answer appears 2 times")),
         "syntax_error": Submission(
-            only(padded="def mean_of_real(z, real:\n    pass"), {PADDED: 4.0}, says=("does not run: SyntaxError",)
+            only(padded="def mean_of_real(z, real:\n    pass"), {PADDED: 4.0}, says=("defines no `mean_of_real`",)
         ),
         "renamed": Submission(renamed, says=("further-gradient had lost its name",)),
         "deleted": Submission(deleted, says=("further-share was missing", "a cell of another type (markdown)")),
@@ -277,19 +250,15 @@ def submissions(course: Path) -> dict[str, Submission]:
         "no_text": Submission(only(), where=no_text),
         "old_timestamp": Submission(only(), where=old_timestamp, says=("timestamp.txt says 2020-01-01",)),
         "long_line": Submission(only("from b import b " * 12_500)),
-        "tries": Submission(only(TRIES)),
         "hoards": Submission(only(HOARDS)),
         "stays": Submission(only(STAYS)),
-"bomb": Submission(only(BOMB), says=(f"was given up: {ends}",)),
-        "forges": Submission(forging),
+        "bomb": Submission(only(BOMB), says=(f"was given up: {ends}",)),
         "reads_proc": Submission(only(READS), daily=True),
         "fills": Submission(only(FILLS)),
-        "sleeps": Submission(only(SLEEPS), says=("was given up: no answer within",)),
-        "magic": Submission(only(padded="%matplotlib widget\n" + SOLUTIONS[PADDED]), daily=True),
-        "later_error": Submission(only(padded=f"{SOLUTIONS[PADDED]}\n1 / 0"), says=("in an error: ZeroDivision",)),
+        "sleeps": Submission(only(SLEEPS), says=("was given up: more time than one cell may take",)),
+        "later_error": Submission(only(padded=f"{SOLUTIONS[PADDED]}\n1 / 0")),
         "deep": Submission(deep),
         "no_utf8": Submission(only(), where=no_utf8, says=("it was taken as 04_small.ipynb",)),
-        "cannot_cross": Submission(only(padded="mean_of_real = open('/dev/null')"), {PADDED: 4.0}),
         **{
             f"one_wrong_{number}": Submission(only(**{short: WRONG[short]}), {name: POINTS[name]})
             for number, name in enumerate([*CHAPTERS] * 2) if (short := name.split(".")[1])

@@ -175,15 +175,3 @@ def opening(browser, folder: Path):
         assert page.asked and [url for url in page.asked if not url.startswith(inside)] == []
         assert page.errors == []
         page.context.close()
-
-
-@pytest.fixture(scope="module")
-def process(request, tmp_path_factory):
-    """A learner's process that has run the code of the test's module, for all of its tests."""
-    from vit_course.teaching.classroom.learner_process import LearnerProcess
-    from vit_course.teaching.classroom.sandbox import Unprotected
-
-    with LearnerProcess(tmp_path_factory.mktemp("submission"), Unprotected()) as made:
-        outputs, _ = made.run(request.module.CODE, 100)
-        assert outputs == []
-        yield made

@@ -1,5 +1,6 @@
 """Submissions that are out for marks, or for what is not theirs: none wins any, and honest answers keep theirs."""
 
+import json
 import os
 import socket
 
@@ -9,9 +10,10 @@ import pytest
 from conftest import ROOT
 
 from vit_course.checks import EXERCISES
-from vit_course.teaching.classroom import grade_submission, isolation, sandbox
+from vit_course.teaching.classroom import isolation, sandbox
+from vit_course.teaching.classroom.grade_submission import Submission, _outputs, read_verdict
 from vit_course.teaching.classroom.grading_cell import Graded
-from vit_course.teaching.classroom.learner_process import LearnerProcess, Limits
+from vit_course.teaching.classroom.learner_process import CellEnded, LearnerProcess, Limits
 
 pytestmark = pytest.mark.slow
 
@@ -19,57 +21,19 @@ PADDED = "def padded(z, real):\n    return (z[:, 1:] * real[..., None]).sum(1) /
 SHARE = (
     "def share(order, rank, world, batch_size):\n    return [batch[rank::world] for batch in order.split(batch_size)]"
 )
-TRANSFORMS = """
-def kinder(lines):
-    return ["4.0\\n"] if any("report" in line for line in lines) else lines
-get_ipython().input_transformers_cleanup.append(kinder)
-get_ipython().input_transformers_post.append(kinder)
-get_ipython().events.register("pre_run_cell", lambda info: get_ipython().user_ns.update(hooked=True))
-"""
 REPLACES = """
 import torch, vit_course.checks
 from vit_course.checks.tools import tensors
 torch.allclose = torch.equal = lambda *given, **options: True
-torch.isclose = lambda a, b, **options: torch.ones_like(a, dtype=torch.bool)
 tensors.agree = tensors.equal = lambda *given, **options: True
 torch.Tensor.__eq__ = lambda a, b: True
-for exercise in vit_course.checks.EXERCISES.values():
-    object.__setattr__(exercise, "check", lambda *given, **options: vit_course.checks.report.Report("x", "passed", 1.0))
-"""
-LOOKS = """
-import gc, sys
-def weights(q, k, keep):
-    for depth in range(200):
-        try:
-            names = sys._getframe(depth).f_locals
-        except ValueError:
-            break
-        for name in ("reference", "expected", "attention_weights"):
-            if callable(names.get(name)):
-                return names[name](q, k, keep)
-    found = [one for one in gc.get_objects() if type(one).__name__ in ("Draw", "Mistake", "Parts")]
-    return None if not found else found[0]
-"""
-LIES = """
-class Lies(torch.Tensor):
-    @classmethod
-    def __torch_function__(cls, function, types, arguments=(), keywords=None):
-        return True
-class Equal(int):
-    __eq__ = lambda a, b: True
-    __hash__ = int.__hash__
-def share(order, rank, world, batch_size):
-    return [torch.tensor([Equal(0)]).as_subclass(Lies)] * 4
-def unnoticed():
-    return {name: Equal(0) for name in
-            ("key_constant", "query_constant", "value_constant", "keys_doubled", "traded", "token_copied")}
 """
 
 
-def graded(folder, *cells, every: bool = False):
-    """-> ({exercise: its verdict}, the text of each cell's outputs); the name of an exercise is its grading cell.
+def graded(folder, *cells):
+    """-> ({exercise: its verdict}, the text of each cell's outputs, the notes for the teacher).
 
-    With `every`, a list of all verdicts instead of the dict.
+    A cell that is the name of an exercise is its grading cell.
     """
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
     for cell in made.cells:
@@ -77,9 +41,9 @@ def graded(folder, *cells, every: bool = False):
             seeds = (1_234_567_890, 1_098_765_432)
             cell.source = Graded(exercise.name, exercise.name.split(".")[1], seeds, exercise.points).source
             cell.metadata["nbgrader"] = {"grade": True}
-    verdicts = grade_submission.Submission(made, folder, sandbox.Unprotected()).grade()
-    texts = [text_of(cell) for cell in made.cells]
-    return (verdicts if every else {verdict.graded.name: verdict for verdict in verdicts}), texts
+    submission = Submission(made, folder, sandbox.Unprotected())
+    verdicts = {verdict.graded.name: verdict for verdict in submission.grade()}
+    return verdicts, [text_of(cell) for cell in made.cells], submission.notes
 
 
 def text_of(cell) -> str:
@@ -101,37 +65,26 @@ def folder(tmp_path_factory):
     return place
 
 
-def test_no_attack_in_the_notebook_wins_a_mark_and_honest_answers_keep_theirs(folder, monkeypatch):
+def test_replaced_functions_are_put_back_and_named_and_no_file_takes_the_place_of_a_library(folder, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(folder))
-    verdicts, texts = graded(
+    verdicts, texts, notes = graded(
         folder,
         "import helper, torch, vit_course\nprint(helper.number, vit_course.__file__)",
         PADDED,
-        TRANSFORMS,
-        "print('hooked' in globals(), 'report')",
         REPLACES,
         "class_token.padded",
-        LOOKS,
-        "attention.weights",
-        LIES,
-        "attention.unnoticed",
-        "further.share",
         "def gradient(means, counts):\n    return means.mean(0)",
         "further.gradient",
     )
     assert texts[0].startswith("7 ") and "shadowed" not in "".join(texts)
-    assert "False report" in texts[3], "what one cell sets up for the next ones is gone"
     assert verdicts["class_token.padded"].points == EXERCISES["class_token.padded"].points
-    for name in ("attention.weights", "attention.unnoticed", "further.share", "further.gradient"):
-        assert verdicts[name].points == 0.0, texts
-    assert verdicts["further.gradient"].report.mistake == "mean-of-means"
+    assert (verdicts["further.gradient"].points, verdicts["further.gradient"].report.mistake) == (0.0, "mean-of-means")
+    assert "replaced torch.allclose; it was put back before the check of class_token.padded" in " ".join(notes), notes
 
 
-@pytest.mark.thorough
 def test_what_ends_the_process_costs_its_own_exercise_alone(folder):
-    verdicts, texts = graded(
+    verdicts, texts, notes = graded(
         folder,
-        "import torch",
         PADDED,
         "exit()",
         "import os; os._exit(0)",
@@ -141,32 +94,37 @@ def test_what_ends_the_process_costs_its_own_exercise_alone(folder):
         "raise ValueError('no')",
         SHARE,
         "further.share",
+        "attention.weights",
     )
-    assert "the notebook continues" in texts[2] and "the process ended" in texts[3]
+    assert texts[1] == "" and texts[2] == "the process ended; the notebook continues without this cell"
     points = {name: verdict.points for name, verdict in verdicts.items()}
     assert points == {
         "class_token.padded": EXERCISES["class_token.padded"].points,
         "further.gradient": 0.0,
         "further.share": EXERCISES["further.share"].points,
+        "attention.weights": 0.0,
     }
-    assert verdicts["further.gradient"].report.mistake == "tried-to-exit"
+    assert notes == [
+        "cell 3 of the code was given up: the process ended",
+        "the check of further.gradient ended the process: the process ended",
+    ]
+    assert "While `gradient` was checked, the process ended." in texts[5]
+    assert "The notebook defines no `weights`" in texts[9]
 
 
-FORGES = """
-import gc
-from vit_course.teaching.classroom.apart.channel import LearnerEnd
-for one in gc.get_objects():
-    if type(one) is LearnerEnd:
-        one.send(%s)
-"""
+REPORT = '{"outputs": [{"output_type": "display_data", "data": {"application/json": %s}}]}'
+REPORTS = [
+    '{"replaced": null, "reports": [{"score": 100, "mistake": null, "text": "x"}]}',
+    '{"replaced": null, "reports": [{"score": NaN, "mistake": null, "text": "x"}]}',
+    '{"replaced": null, "reports": [{"score": "1", "mistake": 7, "text": ["x"]}]}',
+    "[[[]]]",
+]
 
 
-@pytest.mark.thorough
-def test_a_forged_reply_costs_its_own_cell_alone(folder):
-    replies = ({"nothing": 1}, {"error": "no such thing"}, {"outputs": 5, "count": 1}, {"outputs": [], "count": "one"})
-    verdicts, texts = graded(folder, "import torch", *(FORGES % reply for reply in replies), SHARE, "further.share")
-    assert all("sent no outputs; the notebook continues" in text for text in texts[1:5]), texts
-    assert verdicts["further.share"].points == EXERCISES["further.share"].points
+@pytest.mark.parametrize("said", REPORTS)
+def test_a_report_that_is_none_is_no_mark(said):
+    with pytest.raises((LookupError, TypeError, ValueError, AttributeError)):
+        read_verdict(Graded("further.share", "shares", (), 4.0), json.loads(REPORT % said)["outputs"])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")
@@ -176,21 +134,21 @@ def test_a_container_without_limits_does_not_count_as_one(tmp_path, monkeypatch)
     for shown, works in (("2147483648 256", True), ("9223372036854771712", False), ("2147483648 max", False)):
         program.write_text(f"#!/bin/sh\necho 42 {shown}\n")
         program.chmod(0o755)
-        assert isolation.WAYS["podman"].works() is works, shown
+        assert isolation.SANDBOXES["podman"].works() is works, shown
 
 
 def test_outputs_of_strange_types_are_left_out():
     strange = [5, {"output_type": []}, {"output_type": "display_data", "data": [], "metadata": {}}]
     strange += [{"output_type": "stream", "name": [], "text": "x"}, {"output_type": "error", "traceback": None}]
     good = {"output_type": "stream", "name": "stdout", "text": "x"}
-    assert grade_submission._outputs([*strange, good], 3) == ([good], 3)
+    assert _outputs([*strange, good]) == [good]
 
 
-@pytest.fixture(scope="module", params=[*isolation.WAYS, "unprotected"])
+@pytest.fixture(scope="module", params=[*isolation.SANDBOXES, "unprotected"])
 def process(request, folder, tmp_path_factory):
     """A process in every way that this machine has."""
-    way = isolation.WAYS.get(request.param, sandbox.Unprotected())
-    if request.param in isolation.WAYS and not way.works():
+    way = isolation.SANDBOXES.get(request.param, sandbox.Unprotected())
+    if request.param in isolation.SANDBOXES and not way.works():
         pytest.skip(f"{request.param} is not installed, or starts no process here")
     course = tmp_path_factory.mktemp("course")
     (course / "gradebook.db").write_text("precious")
@@ -230,9 +188,9 @@ def test_no_socket_leads_out(isolated, tmp_path):
             assert "reached" not in said(isolated, code)
 
 
-def test_links_and_what_takes_a_librarys_place_stay_behind(process):
+def test_links_stay_behind(process):
     listed = said(process, "import os; print(sorted(os.listdir('.')))")
-    assert "helper.py" in listed and "secret" not in listed and "sitecustomize.py" not in listed
+    assert "helper.py" in listed and "secret" not in listed
 
 
 def test_honest_code_costs_nothing(process):
@@ -253,7 +211,7 @@ def test_honest_code_costs_nothing(process):
 
 def test_memory_and_processes_are_limited(process):
     said(process, "import torch\ntorch.ones(2**30)")  # 4 GB
-    assert process.usable, "one allocation that is too large is an error like any other"
+    assert "still here" in said(process, "print('still here')"), "too large an allocation is an error like any other"
     bomb = (
         "import os, time\nfor _ in range(200):\n    try:\n        if os.fork() == 0:\n            time.sleep(60)\n"
         "            os._exit(0)\n    except OSError as error:\n        print(type(error).__name__); break\n"
@@ -261,7 +219,7 @@ def test_memory_and_processes_are_limited(process):
     )
     try:
         assert "all of them" not in said(process, bomb)
-    except BaseException as error:
+    except CellEnded as error:
         assert "processes" in str(error), error
 
 
@@ -288,13 +246,13 @@ STAYS = "import subprocess\nsubprocess.Popen(['sleep', '98765'], start_new_sessi
 
 
 def test_what_lies_in_memory_or_on_the_disk_is_limited_and_no_process_stays(folder):
-    way = isolation.WAYS["bubblewrap"]
+    way = isolation.SANDBOXES["bubblewrap"]
     if not way.works():
         pytest.skip("bubblewrap is not installed, or starts no process here")
     with LearnerProcess(folder, way, Limits(memory=1.0, disk=0.25)) as made:
         for place in (".", "/tmp", "/dev/shm"):
             assert "No space left" in said(made, FILLS.replace("{place}", place)), place
         assert "started" in said(made, STAYS)
-        with pytest.raises(MemoryError, match="more memory than the 1 GB"):
+        with pytest.raises(CellEnded, match="more memory than the 1 GB"):
             said(made, HOARDS)
     assert not [one for one in psutil.process_iter(["cmdline"]) if "98765" in (one.info["cmdline"] or ())]

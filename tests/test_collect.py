@@ -13,14 +13,14 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from vit_course.teaching.classroom.collect import make_readable
 from vit_course.teaching.classroom.grading_cell import VERDICTS, Graded, without_hidden_tests
 from vit_course.teaching.classroom.parse_notebook import read_notebook
-from vit_course.teaching.classroom.repair import Wanted, mend
+from vit_course.teaching.classroom.repair import AssignmentCell, mend
 from vit_course.teaching.classroom.sandbox import Unprotected
 
 SHARE = Graded("further.share", "shares", (1_234_567_890, 1_098_765_432), 4)
 STUB = "def shares():\n    raise NotImplementedError"
-ANSWER = Wanted("further-share-answer", "code", STUB, "a", False, solution=True)
-CHECK = Wanted("further-share", "code", SHARE.source, "b", True, points=4.0)
-ESSAY = Wanted("essay", "markdown", "why?", "c", False, points=2.0, solution=True)
+ANSWER = AssignmentCell("further-share-answer", "code", STUB, "a", False, solution=True)
+CHECK = AssignmentCell("further-share", "code", SHARE.source, "b", True, points=4.0)
+ESSAY = AssignmentCell("essay", "markdown", "why?", "c", False, points=2.0, solution=True)
 COPY = "# a copy of the check further-share"
 RIGHT = "def shares():\n    return 1"
 

@@ -9,15 +9,14 @@ from nbformat.v4 import new_code_cell, new_notebook
 from nbgrader.api import Gradebook
 
 from vit_course.__main__ import main
-from vit_course.checks.report import Report
 from vit_course.teaching.classroom import export_marks, nbgrader_settings
-from vit_course.teaching.classroom.grade_submission import Verdict, shown
+from vit_course.teaching.classroom.grade_submission import Report, Verdict, shown
 from vit_course.teaching.classroom.grading_cell import Graded
 
 # Of nbgrader's own code.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Object of type")]
 GRADED = Graded("further.share", "shares", (), 4)
-WRONG = Verdict(GRADED, (Report("further.share", "failed", 0.0, "uneven"),))
+WRONG = Verdict(GRADED, (Report(0.0, "uneven", "not yet"),))
 UNJUDGED = Verdict(GRADED, (), "the time for the whole submission had run out")
 
 

@@ -12,31 +12,32 @@ import psutil
 import pytest
 
 from vit_course.teaching.classroom import containers, control_group, isolation, sandbox_environment
-from vit_course.teaching.classroom.sandbox import HOME, Limits, Room
+from vit_course.teaching.classroom.sandbox import HOME, Limits, SandboxSettings
 
 SECRET = "a-token-of-the-teacher"
 LIMITS = Limits(memory=1.0, processes=60, disk=0.01, minutes=1.0)
 
 
-@pytest.fixture(params=list(isolation.WAYS))
+@pytest.fixture(params=list(isolation.SANDBOXES))
 def way(request):
     """Each sandbox that works here."""
-    if why := isolation.WAYS[request.param].why_not():
+    if why := isolation.SANDBOXES[request.param].why_not():
         pytest.skip(f"{request.param}: {why}")
-    return isolation.WAYS[request.param]
+    return isolation.SANDBOXES[request.param]
 
 
 def ran(way, folder: Path, program: str, limits: Limits = LIMITS, hidden=(), seconds: float = 60) -> str:
     """What a Python program prints in the sandbox; "ended" where it had to be ended."""
-    room = Room(folder / f"vit-course-{os.getpid()}-{time.monotonic_ns()}", (), limits, hidden)
+    settings = SandboxSettings(folder / f"vit-course-{os.getpid()}-{time.monotonic_ns()}", (), limits, hidden)
     pipe = subprocess.PIPE
-    process = way.start([sys.executable, "-I", "-c", program], room, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT)
+    streams = dict(stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT)
+    process = way.start([sys.executable, "-I", "-c", program], settings, **streams)
     try:
         return process.communicate(timeout=seconds)[0].decode(errors="replace")
     except subprocess.TimeoutExpired:
         return "ended"
     finally:
-        way.end(process, room)
+        way.end(process, settings)
 
 
 READS = """
@@ -96,7 +97,7 @@ print("looked")
 
 def test_a_hidden_folder_inside_a_visible_one_is_empty_however_small_it_is(way, tmp_path):
     # Small enough for the file system that covers it.
-    with tempfile.TemporaryDirectory(prefix="course-", dir=sys.prefix) as course:
+    with tempfile.TemporaryDirectory(prefix="course-", dir=Path(sys.prefix, "lib")) as course:
         Path(course, "secret-marks.txt").write_text("precious")
         assert "precious" in ran(way, tmp_path, LISTS), "not hidden, it is seen"
         assert ran(way, tmp_path, LISTS, hidden=(Path(course),)).strip() == "looked"
@@ -135,7 +136,7 @@ def test_nothing_outlives_it(way, tmp_path):
 @pytest.mark.skipif(os.name == "nt" or not Path("/usr/bin/bwrap").exists(), reason="bubblewrap is not installed")
 @pytest.mark.parametrize("place", ["/tmp", "/dev/shm"])
 def test_python_and_the_course_may_lie_below_a_folder_that_the_sandbox_mounts_over(place, tmp_path):
-    way, folder = isolation.WAYS["bubblewrap"], Path(place, f"vit-course-test-{os.getpid()}")
+    way, folder = isolation.SANDBOXES["bubblewrap"], Path(place, f"vit-course-test-{os.getpid()}")
     (folder / "bin").mkdir(parents=True)
     try:
         (folder / "bin" / "python").symlink_to(Path(sys.executable).resolve())  # as venv does
@@ -143,7 +144,7 @@ def test_python_and_the_course_may_lie_below_a_folder_that_the_sandbox_mounts_ov
         program = (
             "import os, sys; sys.path[:0] = sys.argv[1:]\n"
             "from pathlib import Path\nfrom vit_course.teaching.classroom import isolation\n"
-            "print(repr(isolation.WAYS['bubblewrap'].why_not()))"
+            "print(repr(isolation.SANDBOXES['bubblewrap'].why_not()))"
         )
         line = [str(folder / "bin" / "python"), "-c", program, *filter(None, sys.path)]
         done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
@@ -164,7 +165,7 @@ def test_where_a_sandbox_does_not_start_the_reason_is_said(tmp_path, monkeypatch
     with pytest.raises(ValueError, match=r"podman: it is not installed; .*bubblewrap: bwrap: no permission to create"):
         isolation.choose()
     program.write_text("#!/bin/sh\nexit 0\n")
-    assert isolation.WAYS["bubblewrap"].why_not(), "a program that starts nothing"
+    assert isolation.SANDBOXES["bubblewrap"].why_not(), "a program that starts nothing"
 
 
 @pytest.mark.parametrize("name", ["podman", "docker"])
@@ -173,12 +174,12 @@ def test_the_command_line_of_a_container(name, tmp_path, monkeypatch):
     monkeypatch.setenv("TEACHERS_TOKEN", SECRET)
     monkeypatch.setenv("https_proxy", f"http://me:{SECRET}@proxy")
     monkeypatch.setattr(os, "getuid", lambda: 1000)
-    course = Path(sys.prefix) / "hidden-course"
+    course = Path(sys.prefix) / "lib" / "hidden-course"
     given = tmp_path / "given"
-    room = Room(tmp_path / "vit-course-7", (given,), Limits(4.0, 256, 30.0, 1.0), (course,))
+    settings = SandboxSettings(tmp_path / "vit-course-7", (given,), Limits(4.0, 256, 30.0, 1.0), (course,))
     started = []
     monkeypatch.setattr(subprocess, "Popen", lambda line, **options: started.append((line, options)))
-    containers.Container(name).start(["python", "x"], room)
+    containers.Container(name).start(["python", "x"], settings)
     ((line, options),) = started
     assert line[:2] == [name, "run"] and line[-3:] == [containers.IMAGE, "python", "x"]
     for words in (

@@ -3,7 +3,6 @@
 import functools
 import importlib
 import inspect
-import os
 import tomllib
 from collections import Counter
 from collections.abc import Callable
@@ -58,9 +57,6 @@ LISTED = tomllib.loads(Path(__file__).with_name("exercises.toml").read_text(enco
 EXERCISES: dict[str, Exercise] = {}
 # The failures of each exercise in this kernel, by which the next hint is chosen.
 _failures: Counter[str] = Counter()
-# The calls of each check in this process, and the environment variable that limits them.
-_calls: Counter[str] = Counter()
-MOST_CALLS = "VIT_COURSE_MOST_CALLS"
 
 
 def load_exercises(package: str) -> list[str]:
@@ -89,11 +85,6 @@ def _exercise(name, function, number, title, section, difficulty, minutes, secon
 
     @functools.wraps(function, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
     def check(answer, *, seed: int = 0) -> Report:
-        _calls[name] += 1
-        most = int(os.environ.get(MOST_CALLS, 0))
-        if 0 < most < _calls[name]:
-            sentence = f"While a submission is graded, a check answers only {most} times."
-            return Report(name, NOT_ATTEMPTED, 0.0, mistake="too-many-calls", sentence=sentence)
         failed = kernel_watch.failed_cell()
         if failed:
             return Report(name, NOT_ATTEMPTED, 0.0, mistake="cell-failed", sentence=failed)

@@ -105,12 +105,7 @@ def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
 
 
 def learners_line(error: BaseException) -> str | None:
-    """The last line of the learner's own code in the error's traceback, as "line 3: `x = y @ z`", or None.
-
-    An error that comes from a learner's process has no traceback, but brings its line as an attribute.
-    """
-    if hasattr(error, "learners_line"):
-        return error.learners_line
+    """The last line of the learner's own code in the error's traceback, as "line 3: `x = y @ z`", or None."""
     found = None
     trace: TracebackType | None = error.__traceback__
     while trace is not None:

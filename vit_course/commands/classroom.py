@@ -4,7 +4,7 @@ from vit_course._support.files.course_files import course
 from vit_course._support.inputs.extras import extra
 from vit_course.commands.console import say
 from vit_course.commands.paths import check_new_file, path
-from vit_course.teaching.classroom.isolation import NOT_PROTECTED, WAYS, choose
+from vit_course.teaching.classroom.isolation import NOT_PROTECTED, SANDBOXES, choose
 
 
 def add_to(commands) -> None:
@@ -31,7 +31,7 @@ def add_to(commands) -> None:
     grade.add_argument("--force", action="store_true", help="grade again what is already graded")
     grade.add_argument(
         "--isolation",
-        choices=list(WAYS),
+        choices=list(SANDBOXES),
         help="how their code is isolated (default: the first of these that works here)",
     )
     grade.add_argument(
@@ -88,7 +88,7 @@ def run_grade(options) -> int:
     if options.jobs < 1:
         raise ValueError(f"--jobs must be at least 1, got {options.jobs}")
     names = ("memory", "disk", "processes", "minutes", "cell_seconds")
-    settings = [f"--RunApart.{name}={value}" for name in names if (value := getattr(options, name)) is not None]
+    settings = [f"--RunInSandbox.{name}={value}" for name in names if (value := getattr(options, name)) is not None]
     way = choose(options.isolation, options.unprotected)
     given = (options.student or (), options.force, options.jobs, settings)
     return workflow.grade(options.folder, options.assignment, way, *given)

@@ -11,9 +11,9 @@ from vit_course.checks.tools.calling import ask, call
 from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.vit import ViT
 
-HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 # Where hooks for the modules of all models lie.
-HOOKS_ON_ALL = (nn.modules.module._global_forward_hooks, nn.modules.module._global_forward_pre_hooks)
+_HOOKS_ON_ALL = (nn.modules.module._global_forward_hooks, nn.modules.module._global_forward_pre_hooks)
 
 
 def no_trace(answer, model: ViT, images: torch.Tensor) -> None:
@@ -74,24 +74,24 @@ def _error_of(run) -> Exception | None:
 def _state(model: ViT, before: dict | None = None) -> dict:
     """What the model is at this moment; hooks put on all models since `before` are counted and taken away."""
     modules = list(model.modules())
-    places = [*HOOKS_ON_ALL, *(getattr(module, kind) for module in modules for kind in HOOKS)]
+    places = [*_HOOKS_ON_ALL, *(getattr(module, kind) for module in modules for kind in _HOOKS)]
     hooks = {(id(hook), key) for place in places for key, hook in place.items()}
-    for place in HOOKS_ON_ALL:
+    for place in _HOOKS_ON_ALL:
         for hook, key in (hooks - before["hooks"]) if before else ():
             if key in place and id(place[key]) == hook:
                 del place[key]
     return {
         "hooks": hooks,
         "modes": [module.training for module in modules],
-        "attributes": {(number, name) for number, module in enumerate(modules) for name in kept_on(module)},
+        "attributes": {(number, name) for number, module in enumerate(modules) for name in _kept_on(module)},
         "learning": [parameter.requires_grad for parameter in model.parameters()],
         "gradients": any(parameter.grad is not None for parameter in model.parameters()),
         "weights": copy.deepcopy(model.state_dict()),
     }
 
 
-def kept_on(module: nn.Module) -> set[str]:
-    """The names of what is kept on a module, without a forward method that is its class's own."""
+def _kept_on(module: nn.Module) -> set[str]:
+    # The names of what is kept on a module, without a forward method that is its class's own.
     forward = vars(module).get("forward")
     found = (getattr(forward, "__self__", None), getattr(forward, "__func__", None))
     return vars(module).keys() - ({"forward"} if found == (module, type(module).forward) else set())

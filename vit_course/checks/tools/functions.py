@@ -228,7 +228,7 @@ def _attempt(function, arguments, copied: bool = True):
     try:
         return function(*(_copies(arguments) if copied else arguments))
     except Exception as error:
-        return type(error).__name__, str(error)  # by name: in a class, the error comes from another process
+        return type(error), str(error)
 
 
 def _alike(a, b) -> bool:

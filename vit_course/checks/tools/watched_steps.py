@@ -9,7 +9,7 @@ from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 
-@dataclass(eq=False)  # one recording is not another one, even where both have seen the same
+@dataclass
 class Steps:
     """The recorded steps.
 
@@ -18,14 +18,12 @@ class Steps:
         without: how many of them found no gradient, or only zeros.
         rates: the learning rate of each step, the largest where there are several.
         moved: every parameter that an optimiser was given, by its identity.
-        share: what `share_of` has found in the process that trained, where it is another one.
     """
 
     number: int = 0
     without: int = 0
     rates: list[float] = field(default_factory=list)
     moved: dict[int, torch.Tensor] = field(default_factory=dict)
-    share: float | None = None
 
     def _see(self, optimiser, *_) -> None:
         groups = optimiser.param_groups
@@ -37,13 +35,8 @@ class Steps:
 
     def share_of(self, model: nn.Module) -> float:
         """The share of the model's numbers that some optimiser was given."""
-        if self.share is not None:
-            return self.share
         sizes = [(p.numel(), id(p) in self.moved) for p in model.parameters()]
         return sum(size for size, given in sizes if given) / max(1, sum(size for size, _ in sizes))
-
-
-_recording: list[Steps] = []
 
 
 @contextlib.contextmanager
@@ -51,16 +44,7 @@ def watched_steps() -> Iterator[Steps]:
     """Yields a `Steps` that records the steps of all optimisers inside the `with` block."""
     seen = Steps()
     hook = register_optimizer_step_post_hook(seen._see)
-    _recording.append(seen)
     try:
         yield seen
     finally:
-        _recording.remove(seen)
         hook.remove()
-
-
-def add_steps(number: int, without: int, rates: list[float], share: float) -> None:
-    """Adds the steps that were taken in another process to what is being recorded here."""
-    for seen in _recording:
-        seen.number, seen.without, seen.share = seen.number + int(number), seen.without + int(without), float(share)
-        seen.rates += map(float, rates)

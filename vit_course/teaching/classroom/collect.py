@@ -17,17 +17,15 @@ import nbformat
 from vit_course._support.files.course_files import PACKAGE
 from vit_course._support.inputs.rules import harmless
 from vit_course.teaching.classroom.grading_cell import DIGEST, TIMESTAMP, VERDICTS
-from vit_course.teaching.classroom.repair import Wanted
-from vit_course.teaching.classroom.sandbox import Limits, Room, Unprotected
+from vit_course.teaching.classroom.repair import AssignmentCell
+from vit_course.teaching.classroom.sandbox import Limits, SandboxSettings, Unprotected
 from vit_course.teaching.classroom.sandbox_environment import libraries
 
 SUBMITTED, READABLE, AUTOGRADED = "submitted", "readable", "autograded"
 LIMITS = Limits(memory=2.0, processes=64, minutes=1.0, disk=0.01)
-# Blocks the import of rfc3987_syntax, which would take jsonschema seconds and validates nothing in a notebook.
 BOOT = (
-    "import json, sys; settings = json.load(sys.stdin); sys.path[:0] = settings['path']; "
-    "sys.modules['rfc3987_syntax'] = None; "
-    "from vit_course.teaching.classroom.find_submission import main; main(settings)"
+    "import json, sys; task = json.load(sys.stdin); sys.path[:0] = task['path']; "
+    "from vit_course.teaching.classroom.find_submission import main; main(task)"
 )
 
 
@@ -51,7 +49,7 @@ class HandedIn:
 def make_readable(
     course: Path,
     assignment: str,
-    wanted: Iterable[Wanted],
+    wanted: Iterable[AssignmentCell],
     isolation: Unprotected,
     students: Sequence[str] = (),
     shares: int = 1,
@@ -83,10 +81,10 @@ def make_readable(
     for student, folders in sorted(_folders(course / SUBMITTED, assignment).items()):
         if students and student not in students:
             continue
-        settings = {"assignment": assignment, "wanted": wanted, "given": given}
+        task = {"assignment": assignment, "wanted": wanted, "given": given}
         place = course / READABLE / str(count % shares) / student / assignment
         try:
-            one, read = _read(student, folders, settings, isolation, course)
+            one, read = _read(student, folders, task, isolation, course)
             if read:
                 _write(read, folders, place, assignment)
         except (ValueError, KeyError, TypeError, RecursionError) as error:  # of one submission, whatever is in it
@@ -136,24 +134,25 @@ def _name(folder: Path) -> str:
 
 
 def _read(
-    student: str, folders: list[Path], settings: dict, isolation: Unprotected, course: Path
+    student: str, folders: list[Path], task: dict, isolation: Unprotected, course: Path
 ) -> tuple[HandedIn | None, dict | None]:
     # Returns (the summary for the teacher, what `find_submission` printed where there is a notebook).
     with tempfile.TemporaryDirectory(prefix="vit-course-") as home:
-        room = Room(Path(home), tuple(folder.resolve() for folder in folders), LIMITS, (course.resolve(),))
-        settings = settings | {
-            "path": [str(PACKAGE.parent), *libraries(room.hidden)],
-            "folders": isolation.given(room),
+        given = tuple(folder.resolve() for folder in folders)
+        settings = SandboxSettings(Path(home), given, LIMITS, (course.resolve(),))
+        task = task | {
+            "path": [str(PACKAGE.parent), *libraries(settings.hidden)],
+            "folders": isolation.given(settings),
             "limits": isolation.bounds(LIMITS),
         }
         command, pipe = [sys.executable, "-I", "-c", BOOT], subprocess.PIPE
-        with isolation.start(command, room, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        with isolation.start(command, settings, stdin=pipe, stdout=pipe, stderr=pipe) as process:
             try:
-                out, said = process.communicate(json.dumps(settings).encode(), 120 * LIMITS.minutes)
+                out, said = process.communicate(json.dumps(task).encode(), 120 * LIMITS.minutes)
             except subprocess.TimeoutExpired:
                 return HandedIn(student, ["it took too long to read"]), None
             finally:
-                isolation.end(process, room)
+                isolation.end(process, settings)
     if process.returncode:
         lines = said.decode(errors="replace").strip().splitlines()
         why = lines[-1] if lines else "the process that reads it ended"

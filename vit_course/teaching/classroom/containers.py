@@ -34,33 +34,33 @@ class Container(Bubblewrap):
     def __init__(self, program: str):
         self.name = self.program = program
 
-    def start(self, command, room, **options):
-        line = [self.program, *self.arguments(room), IMAGE, *command]
+    def start(self, command, settings, **options):
+        line = [self.program, *self.arguments(settings), IMAGE, *command]
         return subprocess.Popen(line, env=clients_environment(), **options)
 
-    def arguments(self, room):
-        size, memory = f"size={int(room.limits.disk * 2**30)}", f"{self._megabytes(room.limits)}m"
-        words = ["run", "--rm", "--interactive", "--name", room.home.name, "--network", "none", "--pull", "never"]
+    def arguments(self, settings):
+        size, memory = f"size={int(settings.limits.disk * 2**30)}", f"{self._megabytes(settings.limits)}m"
+        words = ["run", "--rm", "--interactive", "--name", settings.home.name, "--network", "none", "--pull", "never"]
         words += ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
         # Without a log: the server would write what a submission sends to the teacher's disk, without a limit.
         words += ["--user", f"{os.getuid()}:{os.getgid()}", "--log-driver", "none"]
-        words += ["--memory", memory, "--memory-swap", memory, "--pids-limit", str(room.limits.processes)]
+        words += ["--memory", memory, "--memory-swap", memory, "--pids-limit", str(settings.limits.processes)]
         # podman would copy into it what lies below: what a hidden folder holds.
         empty = ",notmpcopyup" if self.name == "podman" else ""
         for path in (HOME, "/tmp"):
             words += ["--tmpfs", f"{path}:{size},mode=1777{empty}"]
-        words += ["--shm-size", str(int(room.limits.disk * 2**30)), "--workdir", HOME]
+        words += ["--shm-size", str(int(settings.limits.disk * 2**30)), "--workdir", HOME]
         if self.name == "podman":
             words += ["--read-only-tmpfs=false", "--http-proxy=false", "--env-host=false"]
             # Where the grading was killed and did not end it.
-            words += ["--timeout", str(int(60 * room.limits.minutes) + 60)]
+            words += ["--timeout", str(int(60 * settings.limits.minutes) + 60)]
             words += ["--userns", "keep-id"] if os.getuid() != 0 else []
-        for path in (*SYSTEM, *SETTINGS, *readable_folders(room.hidden)):
+        for path in (*SYSTEM, *SETTINGS, *readable_folders(settings.hidden)):
             if Path(path).exists():
                 words += ["--volume", f"{os.path.realpath(path)}:{path}:ro"]
-        for path in covered(room.hidden):
+        for path in covered(settings.hidden):
             words += ["--tmpfs", f"{path}:ro,size=4k{empty}"]
-        for path, inside in zip(room.given, self.given(room), strict=True):
+        for path, inside in zip(settings.given, self.given(settings), strict=True):
             words += ["--volume", f"{path}:{inside}:ro"]
         proxies = dict.fromkeys([*PROXIES, *map(str.upper, PROXIES)], "")
         for name, value in (proxies | environment(HOME)).items():
@@ -78,10 +78,10 @@ class Container(Bubblewrap):
         program, words = super()._trial(limits)
         return program + LIMITS_SET, [*words, str(self._megabytes(limits) * 2**20), str(limits.processes)]
 
-    def end(self, process, room):
+    def end(self, process, settings):
         # podman would ask it to end and wait for 10 seconds, in which a second Ctrl+C would leave it running.
         at_once = ["--time", "0"] if self.name == "podman" else []
-        self._client("rm", "--force", *at_once, room.home.name)
+        self._client("rm", "--force", *at_once, settings.home.name)
         process.kill()
         process.wait()
 

@@ -95,7 +95,6 @@ def _graded(exercise: ExerciseCells) -> str:
     # Ten digits each, so that no other number on a feedback page equals a seed by chance. No seeds where the check
     # draws nothing: they would only repeat the learner's experiment.
     seeds = tuple(10**9 + secrets.randbelow(10**9) for _ in range(2 if _exercise(exercise).draws else 0))
-    # The cell reads the answer from globals(): a deleted answer is None, which the check reports, not a NameError.
     return Graded(exercise.name, exercise.answer, seeds, _exercise(exercise).points).source
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_markdown_cell
 
-from vit_course.teaching.classroom.apart.learner import limit
 from vit_course.teaching.classroom.grading_cell import OURS, TIMESTAMP, read
 from vit_course.teaching.classroom.list_files import plain_files
 from vit_course.teaching.classroom.parse_notebook import read_notebook
-from vit_course.teaching.classroom.repair import Wanted, defines, is_stub, mend
+from vit_course.teaching.classroom.repair import AssignmentCell, defines, is_stub, mend
+from vit_course.teaching.classroom.resource_limits import limit
 
 MOST_FILES, MOST_BYTES = 1000, 500 * 2**20  # in one submission's folder
 SHOWN = 5  # names in a sentence
@@ -73,16 +73,16 @@ class _Candidate:
         return (self.notebook is not None, self.is_ours, self.worked, self.right_place, self.named, age)
 
 
-def main(settings: dict) -> None:
+def main(task: dict) -> None:
     """Prints what was found as JSON, or `null` where nothing was handed in for the assignment."""
-    limit(settings["limits"])
-    wanted = [Wanted(**one) for one in settings["wanted"]]
-    folders = [Path(path) for path in settings["folders"]]
-    found = find(folders, settings["assignment"], wanted, frozenset(settings["given"]))
+    limit(task["limits"])
+    wanted = [AssignmentCell(**one) for one in task["wanted"]]
+    folders = [Path(path) for path in task["folders"]]
+    found = find(folders, task["assignment"], wanted, frozenset(task["given"]))
     json.dump(found and asdict(found), sys.stdout)
 
 
-def find(folders: list[Path], assignment: str, wanted: list[Wanted], given: frozenset[str]) -> Found | None:
+def find(folders: list[Path], assignment: str, wanted: list[AssignmentCell], given: frozenset[str]) -> Found | None:
     """What one learner handed in, whatever it is called and wherever it lies; None where there is nothing.
 
     Args:
@@ -133,7 +133,7 @@ def _candidates(folders, files, assignment, wanted, given) -> Iterator[_Candidat
         )  # fmt: skip
 
 
-def _worked(cells: list, wanted: list[Wanted], given: frozenset[str]) -> int:
+def _worked(cells: list, wanted: list[AssignmentCell], given: frozenset[str]) -> int:
     stubs = {one.name: one for one in wanted if one.solution}
     written = [cell for cell in cells if cell.source not in given]
     return sum(
@@ -161,7 +161,7 @@ def _without(files: list[tuple[int, Path]], assignment: str, foreign: _Candidate
     return Found((0, assignment), notes=[f"no notebook of this assignment, but {_listed(meant)}{advice}"])
 
 
-def _put_right(found: Found, chosen: _Candidate, wanted: list[Wanted], given: frozenset[str]) -> None:
+def _put_right(found: Found, chosen: _Candidate, wanted: list[AssignmentCell], given: frozenset[str]) -> None:
     notebook = chosen.notebook
     if chosen.said:  # parts of the file could not be read
         checks = [asked for one in wanted if one.automatic and (asked := read(one.source))]

@@ -1,24 +1,35 @@
-"""Grades one submission cell by cell: its code runs in the learner's process, the checks run in this one."""
+"""Grades one submission: its cells and the checks of its answers run in the sandbox, what they say is read here."""
 
 import contextlib
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from nbformat import NotebookNode
 
 from vit_course._support.inputs.rules import harmless
-from vit_course.checks import EXERCISES
-from vit_course.checks.report import FAILED, Report
-from vit_course.teaching.classroom.grading_cell import NOT_GRADED, SHOWN, Graded, read
-from vit_course.teaching.classroom.learner_process import Ended, LearnerProcess
-from vit_course.teaching.classroom.repair import defines
-from vit_course.teaching.classroom.sandbox import USUAL, Limits
+from vit_course.teaching.classroom.grading_cell import NOT_GRADED, REPORTS, SHOWN, Graded, read
+from vit_course.teaching.classroom.learner_process import CellEnded, LearnerProcess
+from vit_course.teaching.classroom.sandbox import DEFAULT_LIMITS, Limits
 
 MOST_STARTS = 12
 MOST_OUTPUTS = 200  # of one cell
-MOST_OF_A_CELL = 24 * 2**20  # characters of its outputs together; the shell there keeps less
-SHOWN_OF_ERROR = 300  # characters
+MOST_TEXT = 20_000  # characters of a report
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check in the sandbox said of an answer; `checks.report.Report` is what it was there.
+
+    Args:
+        score: from 0 to 1.
+        mistake: the short name of what was done wrong, or None.
+        text: the report as the learner reads it.
+    """
+
+    score: float
+    mistake: str | None
+    text: str
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,7 @@ class Submission:
         notebook: NotebookNode,
         folder: Path,
         isolation,
-        limits: Limits = USUAL,
+        limits: Limits = DEFAULT_LIMITS,
         hidden: tuple[Path, ...] = (),
     ):
         self.cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -95,64 +106,36 @@ class Submission:
         cell = self.cells[index]
         try:
             process = self._ready(index)
-            cell.outputs, cell.execution_count = _outputs(*process.run(cell.source, self._seconds()))
-        except (Ended, MemoryError, TimeoutError) as error:
+            outputs, count = process.run(cell.source, self._seconds())
+            cell.outputs, cell.execution_count = _outputs(outputs), count if type(count) is int else None
+        except CellEnded as ended:
             self._given_up.add(index)
             self._close()
-            kind = "CellTimeoutError" if isinstance(error, TimeoutError) else type(error).__name__
-            cell.outputs = [*cell.outputs, _error(kind, f"{error}; the notebook continues without this cell")]
-            self.notes.append(f"cell {index + 1} of the code was given up: {error}")
+            cell.outputs = [_error("CellEnded", f"{ended}; the notebook continues without this cell")]
+            self.notes.append(f"cell {index + 1} of the code was given up: {ended}")
         except _OutOfTime as error:
             cell.outputs = [_error("NotRun", str(error))]
 
     def _judge(self, graded: Graded, index: int) -> Verdict:
-        exercise = EXERCISES.get(graded.name)
-        if exercise is None:
-            return Verdict(graded, (), f"this version of the course has no exercise {graded.name}")
-        kind, error = self._error_of(graded, index)
-        if kind in ("SyntaxError", "IndentationError", "TabError"):
-            # The name may hold an object from another cell, which is not what was handed in.
-            sentence = f"The cell of `{graded.answer}` does not run: {error}"
-            return _failed(graded, "syntax-error", sentence)
-        reports: list[Report] = []
-        for options in ({}, *({"seed": seed} for seed in graded.seeds)):
-            try:
-                process = self._ready(index)
-            except _OutOfTime as out:
-                return Verdict(graded, tuple(reports), str(out))
-            try:
-                answer = process.answer(graded.answer)
-                if answer is None and error:
-                    sentence = f"The cell of `{graded.answer}` ended in an error before it was defined: {error}"
-                    return _failed(graded, "cell-failed", sentence)
-                report = exercise.check(answer, **options)
-                notes = (f"(The cell of `{graded.answer}` ended in an error: {error})",) if error else ()
-                reports.append(replace(report, notes=(*report.notes, *notes)))
-            except (Ended, MemoryError, TimeoutError) as ended:
-                self._close()
-                return Verdict(graded, tuple(reports), f"the answer could not be fetched: {ended}")
-            except Exception as refused:  # a WireError, or whatever else a forged answer leads to
-                self._close()
-                sentence = f"What the notebook has under `{graded.answer}` cannot be judged: {refused}"
-                return _failed(graded, "wrong-type", sentence)
-            if reports[-1].mistake == "interrupted":
-                raise KeyboardInterrupt  # of the teacher: no verdict on the answer
-            if reports[-1].mistake == "machine-busy":
-                return Verdict(graded, tuple(reports), reports[-1].sentence)
-            if not self._process.usable:
-                self._close()
-            if not reports[-1].score:
-                break
-        return Verdict(graded, tuple(reports))
-
-    def _error_of(self, graded: Graded, index: int) -> tuple[str, str]:
-        # The kind of error in which the answer's cell ended, and the error in one line, or two empty texts.
-        places = [i for i in range(index) if defines(self.cells[i], graded.answer)]
-        for output in self.cells[places[-1]].outputs if places else ():
-            if output.output_type == "error":
-                first = output.evalue.strip().splitlines()[:1]
-                return output.ename, harmless(": ".join([output.ename, *first]))[:SHOWN_OF_ERROR]
-        return "", ""
+        try:
+            process = self._ready(index)
+            # A check limits its own time, and starts anew for each draw, so the time of a cell does not count here.
+            outputs, _ = process.run(graded.call, self._end - time.monotonic())
+        except CellEnded as ended:
+            self._close()
+            self.notes.append(f"the check of {graded.name} ended the process: {ended}")
+            return _failed(graded, "process-ended", f"While `{graded.answer}` was checked, {ended}.")
+        except _OutOfTime as out:
+            return Verdict(graded, (), str(out))
+        try:
+            verdict, replaced = read_verdict(graded, outputs)
+        except (LookupError, TypeError, ValueError, AttributeError):  # the submission's code can show anything
+            return Verdict(graded, (), "its check showed no report")
+        if replaced:
+            self.notes.append(
+                f"the submission had replaced {replaced}; it was put back before {graded.name} was checked"
+            )
+        return verdict
 
     def _ready(self, index: int) -> LearnerProcess:
         # A process in which all earlier cells have run, except the grading cells and those that ended a process.
@@ -166,7 +149,7 @@ class Submission:
                 if asked_for(self.cells[earlier]) is None and earlier not in self._given_up:
                     try:
                         self._process.run(self.cells[earlier].source, self._seconds())
-                    except (Ended, MemoryError, TimeoutError):
+                    except CellEnded:
                         self._given_up.add(earlier)
                         self._close()
                         break
@@ -194,7 +177,33 @@ def asked_for(cell: NotebookNode) -> Graded | None:
 
 
 def _failed(graded: Graded, mistake: str, sentence: str) -> Verdict:
-    return Verdict(graded, (Report(graded.name, FAILED, 0.0, mistake=mistake, sentence=sentence),))
+    return Verdict(graded, (Report(0.0, mistake, f"{graded.name}: not yet.\n{sentence}"),))
+
+
+def read_verdict(graded: Graded, outputs: list) -> tuple[Verdict, str]:
+    """Reads the outputs of `Graded.call`; returns (the verdict, the function that the submission had replaced, or "").
+
+    Raises:
+        LookupError, TypeError, ValueError, AttributeError: they are no outputs, or hold no report.
+    """
+    for output in outputs:
+        if output["output_type"] == "error":
+            if output["ename"] == "NameError":
+                sentence = f"The notebook defines no `{graded.answer}`, or the cell that does ended in an error."
+                return _failed(graded, "not-defined", sentence), ""
+            error = harmless(f"{output['ename']}: {output['evalue']}"[:300])
+            return Verdict(graded, (), f"its check did not run: {error}"), ""
+    (said,) = [output["data"][REPORTS] for output in outputs if REPORTS in output.get("data", {})][-1:]
+    reports = tuple(_report(one) for one in said["reports"][: 1 + len(graded.seeds)])
+    busy = [report.text for report in reports if report.mistake == "machine-busy"]
+    return Verdict(graded, reports, *busy[:1]), harmless(str(said["replaced"] or "")[:100])
+
+
+def _report(said: dict) -> Report:
+    score, mistake, text = said["score"], said["mistake"], said["text"]
+    if type(score) not in (int, float) or not 0 <= score <= 1:
+        raise ValueError(f"a score is from 0 to 1, got {score}")
+    return Report(float(score), mistake and harmless(str(mistake)[:80]), _text(text)[:MOST_TEXT])
 
 
 def shown(verdict: Verdict) -> list[NotebookNode]:
@@ -204,7 +213,7 @@ def shown(verdict: Verdict) -> list[NotebookNode]:
         if place == 0 or report is verdict.report:
             if place:
                 outputs.append(_stream("On inputs that the notebook does not show:\n"))
-            outputs.append(_stream(f"{report}\n"))
+            outputs.append(_stream(f"{report.text}\n"))
     if verdict.points is None:
         # An error output: without one, nbgrader would give full points.
         return [*outputs, _error(NOT_GRADED, verdict.why or "nothing was judged")]
@@ -220,25 +229,23 @@ def _error(name: str, text: str) -> NotebookNode:
     return NotebookNode(output_type="error", ename=name, evalue=text, traceback=[f"{name}: {text}"])
 
 
-def _outputs(outputs: list, count: int) -> tuple[list[NotebookNode], int]:
-    # The learner's process is not trusted: the outputs are made anew from the few texts that they need.
-    made, room = [], MOST_OF_A_CELL
-
-    def short(text) -> str:
-        nonlocal room
-        text = text[:room] if type(text) is str else ""
-        room -= len(text)
-        return text
-
+def _outputs(outputs: list) -> list[NotebookNode]:
+    # The submission's process is not trusted: the outputs are made anew from the few texts that they need.
+    made = []
     for output in outputs[:MOST_OUTPUTS]:
-        with contextlib.suppress(Exception):  # whatever the process sent in place of texts
+        with contextlib.suppress(LookupError, TypeError, AttributeError):  # whatever it sent in place of texts
             if output["output_type"] == "error":
-                name, words = short(output["ename"]), short(output["evalue"])
-                lines = [short(line) for line in output["traceback"][:MOST_OUTPUTS]]
+                name, words = _text(output["ename"]), _text(output["evalue"])
+                lines = [_text(line) for line in output["traceback"][:MOST_OUTPUTS]]
                 made.append(NotebookNode(output_type="error", ename=name, evalue=words, traceback=lines))
             elif output["output_type"] == "stream" and output["name"] in ("stdout", "stderr"):
-                made.append(NotebookNode(output_type="stream", name=output["name"], text=short(output["text"])))
-            elif output["output_type"] == "display_data":
-                data = {kind: short(value) for kind, value in output["data"].items() if kind in SHOWN}
+                made.append(NotebookNode(output_type="stream", name=output["name"], text=_text(output["text"])))
+            elif output["output_type"] in ("display_data", "execute_result"):
+                data = {kind: _text(value) for kind, value in output["data"].items() if kind in SHOWN}
                 made.append(NotebookNode(output_type="display_data", data=NotebookNode(data), metadata=NotebookNode()))
-    return made, count
+    return made
+
+
+def _text(value) -> str:
+    # Without lone surrogates, which no file can hold.
+    return value.encode("utf-8", "replace").decode()

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 SOURCE = """\
 from vit_course import checks
 
-report = checks.{name}(globals().get("{answer}"))
+report = checks.{name}({answer})
 display(report)
 {hidden}{points} * report.score"""
-# The seeds are secret: nbgrader removes these lines from the notebooks that learners get. The grading process parses
-# the seeds and runs the checks itself; run as code, the lines do the same.
+# nbgrader removes these lines from the notebooks that learners get. In class the cell is parsed, and `call` runs in its
+# place; run as code, the cell does the same.
 HIDDEN_SOURCE = """\
 ### BEGIN HIDDEN TESTS
 for seed in {seeds} if report.score else []:
-    report = min(report, checks.{name}(globals().get("{answer}"), seed=seed), key=lambda one: one.score)
+    report = min(report, checks.{name}({answer}, seed=seed), key=lambda one: one.score)
 ### END HIDDEN TESTS
 """
-CALL = re.compile(r'^report = checks\.(\w+\.\w+)\(globals\(\)\.get\("(\w+)"\)\)$', re.MULTILINE)
+CALL = re.compile(r"^report = checks\.(\w+\.\w+)\((\w+)\)$", re.MULTILINE)
 SEEDS = re.compile(r"^for seed in \[([\d, ]*)\] if report\.score else \[\]:$", re.MULTILINE)
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?(### END HIDDEN TESTS\n?|\Z)", re.DOTALL)
 POINTS = re.compile(r"^(\d+) \* report\.score$", re.MULTILINE)
@@ -28,6 +28,7 @@ TIMESTAMP = "timestamp.txt"  # beside it: nbgrader's
 OURS = (VERDICTS, DIGEST, ".ipynb_checkpoints")  # not part of a submission
 # What is kept of a cell's outputs: text and pictures, but no HTML, JavaScript or SVG, which could hold a script.
 SHOWN = ("text/plain", "image/png", "image/jpeg")
+REPORTS = "application/json"  # as which the reports of a check come out of the sandbox
 NOT_GRADED = "NotGraded"  # the error shown by a grading cell whose answer could not be judged: it has no points, not 0
 
 
@@ -53,6 +54,11 @@ class Graded:
         asked = {"name": self.name, "answer": self.answer}
         hidden = HIDDEN_SOURCE.format(**asked, seeds=list(self.seeds)) if self.seeds else ""
         return SOURCE.format(**asked, hidden=hidden, points=f"{self.points:g}")
+
+    @property
+    def call(self) -> str:
+        """What is run in place of the cell: the same checks, whose reports come as JSON."""
+        return f"_judge.judge({self.name!r}, {self.answer}, {list(self.seeds)})"
 
 
 def without_hidden_tests(source: str) -> str:

@@ -4,7 +4,7 @@ from vit_course._support.inputs.rules import harmless
 from vit_course.teaching.classroom.containers import Container
 from vit_course.teaching.classroom.sandbox import NOT_PROTECTED, Bubblewrap, Unprotected
 
-WAYS = {"podman": Container("podman"), "docker": Container("docker"), "bubblewrap": Bubblewrap()}
+SANDBOXES = {"podman": Container("podman"), "docker": Container("docker"), "bubblewrap": Bubblewrap()}
 
 
 def named(name: str) -> Unprotected:
@@ -13,7 +13,7 @@ def named(name: str) -> Unprotected:
     Raises:
         ValueError: there is no sandbox of that name.
     """
-    ways = {**WAYS, Unprotected.name: Unprotected()}
+    ways = {**SANDBOXES, Unprotected.name: Unprotected()}
     if name not in ways:
         raise ValueError("grade with `python -m vit_course classroom grade`, which says how submissions are kept apart")
     return ways[name]
@@ -23,17 +23,17 @@ def choose(wanted: str | None = None, unprotected: bool = False) -> Unprotected:
     """The first sandbox that works on this machine, or the one of this name.
 
     Args:
-        wanted: one of `WAYS`; by default any.
+        wanted: one of `SANDBOXES`; by default any.
         unprotected: accept no sandbox where none works.
 
     Raises:
         ValueError: none works, or the wanted one does not, and `unprotected` is False.
     """
     reasons = []
-    for name in [wanted] if wanted else WAYS:
-        why = WAYS[name].why_not()
+    for name in [wanted] if wanted else SANDBOXES:
+        why = SANDBOXES[name].why_not()
         if not why:
-            return WAYS[name]
+            return SANDBOXES[name]
         reasons.append(f"{name}: {harmless(why)}")
     if unprotected:
         return Unprotected()

@@ -1,4 +1,4 @@
-"""Starts the process in which a learner's code runs, watches its use of resources, and ends it."""
+"""Starts the sandboxed process in which a submission's cells run, watches its use of resources, and ends it."""
 
 import contextlib
 import json
@@ -15,29 +15,23 @@ import matplotlib
 import psutil
 
 from vit_course._support.files.course_files import PACKAGE
-from vit_course.teaching.classroom.apart.channel import GradingEnd
-from vit_course.teaching.classroom.apart.proxies import ObjectUnpacker
-from vit_course.teaching.classroom.apart.rpc import Session
-from vit_course.teaching.classroom.apart.serialization import Unpacker, WireError
-from vit_course.teaching.classroom.sandbox import USUAL, Limits, Room, Unprotected
+from vit_course.teaching.classroom.sandbox import DEFAULT_LIMITS, Limits, SandboxSettings, Unprotected
 from vit_course.teaching.classroom.sandbox_environment import libraries
 
-START_SECONDS = 120.0
+START_SECONDS = 150.0
+MOST_REPLY = 8 * 2**20  # bytes of the outputs of one cell; `run_cells` sends less
 BOOT = (
     "import json, sys; settings = json.loads(sys.argv[1]); sys.path[:0] = settings['path']; "
-    "from vit_course.teaching.classroom.apart.learner import main; main(settings)"
+    "from vit_course.teaching.classroom.run_cells import main; main(settings)"
 )
 
 
-class Ended(SystemExit):
-    """The learner's process has ended, by itself or because it exceeded a limit."""
-
-
-Ended.__name__ = "SystemExit"  # the name that a learner sees in the notebook's outputs
+class CellEnded(Exception):
+    """The process has ended in a cell, by itself or because it exceeded a limit."""
 
 
 class LearnerProcess:
-    """A learner's process: runs cells, and returns the objects that they define as proxies for the checks.
+    """The sandboxed process of a submission: runs cells, and returns their outputs.
 
     Args:
         folder: of the submission; its code sees a copy of it.
@@ -55,65 +49,57 @@ class LearnerProcess:
         self,
         folder: Path,
         isolation: Unprotected,
-        limits: Limits = USUAL,
+        limits: Limits = DEFAULT_LIMITS,
         hidden: tuple[Path, ...] = (),
         until: float | None = None,
     ):
         self.limits, self._isolation = limits, isolation
         self._until = time.monotonic() + 60 * limits.minutes if until is None else until
+        self._cell_until = self._until
         self._home = Path(tempfile.mkdtemp(prefix="vit-course-"))
-        # Besides the submission, matplotlib's cache of the teacher: building a new list of fonts takes seconds.
-        given = (Path(folder).resolve(), Path(matplotlib.get_cachedir()).resolve())
-        self._room = Room(self._home, given, limits, hidden)
-        self._why: BaseException | None = None  # the process was ended
+        # Besides the submission, matplotlib's list of fonts, which would take seconds to make.
+        (fonts := self._home / "fonts").mkdir()
+        for path in Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
+            shutil.copyfile(path, fonts / path.name)
+        self._settings = SandboxSettings(self._home, (Path(folder).resolve(), fonts), limits, hidden)
+        self._why = ""  # the watching thread ended the process
         try:
             self._start()
         except BaseException:
             self.close()
             raise
 
-    def run(self, source: str, seconds: float) -> tuple[list, int]:
+    def run(self, source: str, seconds: float) -> tuple[list, int | None]:
         """Runs one cell for at most so many seconds; returns (its outputs, its execution count).
 
         Raises:
-            TimeoutError: it did not end in time; the process cannot be used any more.
-            MemoryError, Ended: the process has ended.
+            CellEnded: the process has ended; only `close` may be called.
         """
+        self._cell_until = time.monotonic() + seconds
         try:
-            reply = self._ask({"op": "cell", "source": source}, seconds)
-            outputs, count = Unpacker().unpack(reply["outputs"]), reply["count"]
-            if type(outputs) is not list or type(count) is not int or not 0 <= count < 2**31:
-                raise ValueError("not outputs, or not a number of cells")
-            return outputs, count
-        except (RuntimeError, KeyError, TypeError, ValueError, WireError):  # the learner's code can send anything
-            self._channel.broken = True
-            raise Ended("the process sent no outputs") from None
-
-    def answer(self, name: str):
-        """The object that the notebook has under a name, ready for a check; None where the name is not defined.
-
-        Raises:
-            RuntimeError, WireError: the object cannot be sent.
-            TimeoutError, MemoryError, Ended: as of `run`.
-        """
-        self.session.reset()
-        self._ask({"op": "begin"}, START_SECONDS)
-        reply = self._ask({"op": "answer", "name": name}, START_SECONDS)
-        return ObjectUnpacker(self.session).unpack(reply.get("value"))
-
-    @property
-    def usable(self) -> bool:
-        """Whether the process runs and can take further requests."""
-        return self._process.poll() is None and not self._channel.broken
+            self._process.stdin.write(json.dumps(source).encode() + b"\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline(MOST_REPLY)
+        except OSError:  # nobody reads
+            line = b""
+        finally:
+            self._cell_until = self._until
+        if not line:
+            raise CellEnded(self._why or "the process ended")
+        try:
+            reply = json.loads(line)
+            return list(reply["outputs"]), reply["count"]
+        except (ValueError, KeyError, TypeError, RecursionError):  # the submission's code can write anything
+            raise CellEnded("the process sent no outputs") from None
 
     def close(self) -> None:
         """Ends the process and all processes that it started, and deletes its folder."""
         process = getattr(self, "_process", None)
         if process is not None:
-            self._isolation.end(process, self._room)
-            self._channel.close()
-            self.session.reset()  # what it keeps refers to it, so that only the garbage collection would free it
-            process.stderr.close()
+            self._isolation.end(process, self._settings)
+            for stream in (process.stdin, process.stdout, process.stderr):
+                with contextlib.suppress(OSError):
+                    stream.close()
         shutil.rmtree(self._home, ignore_errors=True)
 
     def __enter__(self) -> "LearnerProcess":
@@ -123,49 +109,28 @@ class LearnerProcess:
         self.close()
 
     def _start(self) -> None:
-        work, fonts = self._isolation.given(self._room)
+        given, fonts = self._isolation.given(self._settings)
         settings = {
-            "path": [str(PACKAGE.parent), *libraries(self._room.hidden)],
-            "home": self._isolation.home(self._room),
-            "given": work,
+            "path": [str(PACKAGE.parent), *libraries(self._settings.hidden)],
+            "home": self._isolation.home(self._settings),
+            "given": given,
             "fonts": fonts,
-            "threads": int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)),
             "limits": self._isolation.bounds(self.limits),
         }
         command, pipe = [sys.executable, "-I", "-c", BOOT, json.dumps(settings)], subprocess.PIPE
         # A pipe and not a file for its errors: a submission may find it, and could fill a disk.
         self._process = self._isolation.start(
-            command, self._room, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+            command, self._settings, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
         )
-        self._channel = GradingEnd(self._process.stdout, self._process.stdin, self._gone)
-        self.session = Session(self._channel, trusted=True)
-        try:
-            ready = self._channel.receive(START_SECONDS)
-            if ready != {"ready": True}:
-                raise Ended("the process did not say that it is ready")
-        except (Ended, TimeoutError) as error:
-            self._isolation.end(self._process, self._room)
-            said = os.read(self._process.stderr.fileno(), 2**16).decode(errors="replace").strip().splitlines()
-            raise RuntimeError(said[-1] if said else str(error)) from None
+        at_most = threading.Timer(START_SECONDS, self._isolation.end, (self._process, self._settings))
+        at_most.start()
+        line = self._process.stdout.readline(MOST_REPLY)
+        at_most.cancel()
+        if line != b"ready\n":
+            self._isolation.end(self._process, self._settings)
+            lines = os.read(self._process.stderr.fileno(), 2**16).decode(errors="replace").strip().splitlines()
+            raise RuntimeError(lines[-1] if lines else "the process ended before it was ready")
         threading.Thread(target=self._watch, daemon=True).start()
-
-    def _ask(self, tree: dict, seconds: float) -> dict:
-        try:
-            self._channel.send(tree)
-            reply = self._channel.receive(seconds)
-        except BaseException:  # where it came between the two: a later request would get this one's reply
-            self._channel.broken = True
-            raise
-        if not isinstance(reply, dict) or "op" in reply:
-            self._channel.broken = True
-            raise self._gone()
-        if "error" in reply:
-            error = reply["error"]
-            raise RuntimeError(str(error.get("words") if isinstance(error, dict) else error)[:500])
-        return reply
-
-    def _gone(self) -> BaseException:
-        return self._why or Ended("the process ended")
 
     def _watch(self) -> None:
         # The limits of setrlimit hold for single processes; this watches the sum over all of them.
@@ -175,13 +140,15 @@ class LearnerProcess:
             about = (self._process.pid, self._isolation.in_memory, self.limits.processes)
             memory, count = _taken(*about)
             if count > self.limits.processes:
-                self._why = Ended(f"more than the {self.limits.processes} processes allowed")
+                self._why = f"more than the {self.limits.processes} processes allowed"
             elif memory > most and _taken(*about, exactly=True)[0] > most:
-                self._why = MemoryError(f"more memory than the {self.limits.memory:g} GB allowed")
+                self._why = f"more memory than the {self.limits.memory:g} GB allowed"
             elif time.monotonic() > self._until:
-                self._why = Ended(f"more time than the {self.limits.minutes:g} minutes allowed")
+                self._why = f"more time than the {self.limits.minutes:g} minutes allowed"
+            elif time.monotonic() > self._cell_until:
+                self._why = "more time than one cell may take"
             if self._why:
-                return self._isolation.end(self._process, self._room)
+                return self._isolation.end(self._process, self._settings)
             time.sleep(0.2)
 
 

@@ -26,17 +26,20 @@ from nbgrader.preprocessors import (
 from traitlets import Float, Integer, Unicode
 
 from vit_course.teaching.classroom.course import course_id
+from vit_course.teaching.classroom.grade_submission import Submission
 from vit_course.teaching.classroom.grading_cell import NOT_GRADED, VERDICTS, without_hidden_tests
-from vit_course.teaching.classroom.repair import Wanted
+from vit_course.teaching.classroom.isolation import named
+from vit_course.teaching.classroom.repair import AssignmentCell
+from vit_course.teaching.classroom.sandbox import DEFAULT_LIMITS, Limits
 
 
-def wanted_cells(notebook) -> list[Wanted]:
+def wanted_cells(notebook) -> list[AssignmentCell]:
     """The cells of an assignment in their order, from its notebook in the gradebook."""
     points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
     solutions = {cell.name for cell in notebook.solution_cells}
     tasks = {cell.name for cell in notebook.task_cells}
     return [
-        Wanted(
+        AssignmentCell(
             cell.name, cell.cell_type, cell.source, cell.checksum, bool(cell.locked),
             points.get(cell.name), cell.name in solutions, cell.name in tasks,
         )
@@ -44,16 +47,16 @@ def wanted_cells(notebook) -> list[Wanted]:
     ]  # fmt: skip
 
 
-class RunApart(NbGraderPreprocessor):
-    """Replaces nbgrader's kernel: the learner's cells run in a separate process, the checks in this one."""
+class RunInSandbox(NbGraderPreprocessor):
+    """Takes the place of nbgrader's own execution: runs the notebook, its checks included, in a sandbox."""
 
-    isolation = Unicode(help="how that process is kept apart, as `classroom grade` says it").tag(config=True)
-    memory = Float(4.0, help="gigabytes that one submission may take").tag(config=True)
-    disk = Float(1.0, help="gigabytes of files that one submission may write").tag(config=True)
-    processes = Integer(256, help="processes and threads that one submission may have").tag(config=True)
+    isolation = Unicode(help="the sandbox, as `classroom grade` names it").tag(config=True)
     course = Unicode(help="the course's folder, which no submission sees").tag(config=True)
-    minutes = Float(30.0, help="minutes that one submission may take").tag(config=True)
-    cell_seconds = Float(240.0, help="seconds that one cell may take").tag(config=True)
+    memory = Float(DEFAULT_LIMITS.memory, help="gigabytes that one submission may take").tag(config=True)
+    disk = Float(DEFAULT_LIMITS.disk, help="gigabytes of files that one submission may write").tag(config=True)
+    processes = Integer(DEFAULT_LIMITS.processes, help="processes and threads of one submission").tag(config=True)
+    minutes = Float(DEFAULT_LIMITS.minutes, help="minutes that one submission may take").tag(config=True)
+    cell_seconds = Float(DEFAULT_LIMITS.cell, help="seconds that one cell may take").tag(config=True)
 
     def preprocess(self, nb, resources):
         """Runs and grades one repaired notebook: fills in its outputs, and writes the verdicts to a file beside it.
@@ -62,16 +65,11 @@ class RunApart(NbGraderPreprocessor):
             ValueError: nbgrader was called directly, so that no submission has been read and repaired.
             RuntimeError: the process for the learner's code does not start.
         """
-        # Imported here, because nbgrader's other commands read these settings too and do not need PyTorch.
-        from vit_course.teaching.classroom.grade_submission import Submission
-        from vit_course.teaching.classroom.isolation import named
-        from vit_course.teaching.classroom.sandbox import Limits
-
-        way = named(self.isolation)
+        sandbox = named(self.isolation)
         limits = Limits(self.memory, self.processes, self.minutes, self.disk, self.cell_seconds)
         folder = Path(resources["metadata"]["path"]).resolve()
         hidden = (Path(self.course or folder).resolve(),)
-        submission = Submission(nb, folder, way, limits, hidden)
+        submission = Submission(nb, folder, sandbox, limits, hidden)
         who, began = resources["nbgrader"]["student"], time.monotonic()
         verdicts = submission.grade()
         points = sum(verdict.points or 0.0 for verdict in verdicts)
@@ -175,12 +173,12 @@ def configure(c, config_file: str) -> None:
     c.Exchange.root = str(Path(course) / "exchange")
     c.ExportApp.plugin_class = "vit_course.teaching.classroom.export_marks.Table"
     c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
-    c.RunApart.course = course
+    c.RunInSandbox.course = course
     c.Autograde.sanitize_preprocessors = [
         ClearOutput, OverwriteKernelspec, OverwriteCells, CheckCellMetadata,
     ]  # fmt: skip
     c.Autograde.autograde_preprocessors = [
-        RunApart, IgnorePattern, ClearMetadataPreprocessor, LimitOutput, SaveVerdicts, AssignLatePenalties,
+        RunInSandbox, IgnorePattern, ClearMetadataPreprocessor, LimitOutput, SaveVerdicts, AssignLatePenalties,
         CheckCellMetadata,
     ]  # fmt: skip
     c.GenerateFeedback.exporter_class = FeedbackPage

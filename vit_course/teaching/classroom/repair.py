@@ -17,7 +17,7 @@ SHOWN = 60  # characters of a name that a learner chose
 
 
 @dataclass(frozen=True)
-class Wanted:
+class AssignmentCell:
     """A cell of the assignment as the gradebook knows it.
 
     Args:
@@ -62,7 +62,7 @@ class Wanted:
         return made
 
 
-def mend(notebook: NotebookNode, wanted: Iterable[Wanted], given: frozenset[str] = frozenset()) -> list[str]:
+def mend(notebook: NotebookNode, wanted: Iterable[AssignmentCell], given: frozenset[str] = frozenset()) -> list[str]:
     """Changes a notebook's cells so that each wanted check is there once, after its answer.
 
     Args:
@@ -105,7 +105,7 @@ def defines(cell: NotebookNode, name: str) -> bool:
     return False
 
 
-def is_stub(cell: NotebookNode, wanted: Wanted | None) -> bool:
+def is_stub(cell: NotebookNode, wanted: AssignmentCell | None) -> bool:
     """Whether an answer's cell is still the unchanged stub."""
     return wanted is not None and cell.source.strip() == wanted.source.strip()
 
@@ -149,7 +149,7 @@ def _named(cell: NotebookNode, wanted: dict, notes: list[str]) -> NotebookNode:
     return own.cell(own.source if own.locked and not own.solution else cell.source)
 
 
-def _asks(check: Wanted) -> str | None:
+def _asks(check: AssignmentCell) -> str | None:
     asked = read(check.source)
     return asked.name if asked else None
 
@@ -174,7 +174,7 @@ def _keep_one(cells: list, name: str, wanted: dict, notes: list[str]) -> None:
                 del cells[place].metadata["nbgrader"]
 
 
-def _place_check(cells: list, check: Wanted, wanted: dict, given: frozenset[str], notes: list[str]) -> None:
+def _place_check(cells: list, check: AssignmentCell, wanted: dict, given: frozenset[str], notes: list[str]) -> None:
     asked, found = read(check.source), _places(cells, check.name)
     every = [] if asked is None else [i for i, cell in enumerate(cells) if defines(cell, asked.answer)]
     stub = wanted.get(f"{check.name}-answer")

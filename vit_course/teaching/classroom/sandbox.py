@@ -30,8 +30,8 @@ HOME, GIVEN = "/submission", "/given"  # their paths inside the sandbox
 FINDS_ALL = """
 import importlib.util, sys
 sys.path[:0] = sys.argv[1:]
-import vit_course.teaching.classroom.apart.learner
-missing = [name for name in ("torch", "IPython", "nbformat", "matplotlib") if importlib.util.find_spec(name) is None]
+import vit_course.teaching.classroom.run_cells
+missing = [name for name in ("torch", "ipykernel", "matplotlib") if importlib.util.find_spec(name) is None]
 print("42" if not missing else f"without {missing}")
 """
 NOT_PROTECTED = (
@@ -59,11 +59,11 @@ class Limits:
     cell: float = 240.0
 
 
-USUAL = Limits()
+DEFAULT_LIMITS = Limits()
 
 
 @dataclass(frozen=True)
-class Room:
+class SandboxSettings:
     """The folders and limits of a sandboxed process.
 
     Args:
@@ -86,20 +86,20 @@ class Unprotected:
     lacks = NOT_PROTECTED
     in_memory: tuple[str, ...] = ()
 
-    def start(self, command: list[str], room: Room, **options) -> subprocess.Popen:
+    def start(self, command: list[str], settings: SandboxSettings, **options) -> subprocess.Popen:
         """Starts a command in the sandbox; `options` go to `subprocess.Popen`."""
-        return subprocess.Popen(command, env=environment(self.home(room)), cwd=room.home, **options)
+        return subprocess.Popen(command, env=environment(self.home(settings)), cwd=settings.home, **options)
 
-    def home(self, room: Room) -> str:
+    def home(self, settings: SandboxSettings) -> str:
         """The path of the process's home folder inside the sandbox."""
-        return str(room.home)
+        return str(settings.home)
 
-    def given(self, room: Room) -> list[str]:
+    def given(self, settings: SandboxSettings) -> list[str]:
         """The paths of the given files and folders inside the sandbox."""
-        return [str(path) for path in room.given]
+        return [str(path) for path in settings.given]
 
     def bounds(self, limits: Limits) -> dict[str, int]:
-        """The limits that the process sets for itself, as `apart.learner.limit` takes them."""
+        """The limits that the process sets for itself, as `resource_limits.limit` takes them."""
         return {
             "memory": int(limits.memory * 2**30),
             "processes": self._processes(limits.processes),
@@ -118,7 +118,7 @@ class Unprotected:
                 others += process.info["num_threads"] or 1
         return others + wanted
 
-    def end(self, process: subprocess.Popen, room: Room) -> None:
+    def end(self, process: subprocess.Popen, settings: SandboxSettings) -> None:
         """Ends a process of `start` and all that it has started."""
         import psutil
 
@@ -149,46 +149,49 @@ class Bubblewrap(Unprotected):
     # The sandbox's own file systems: all are in memory, and nothing else in it can be written to.
     in_memory = (HOME, "/tmp", "/dev/shm")
 
-    def start(self, command, room, **options):
+    def start(self, command, settings, **options):
         # bwrap is a process of the sandbox too, so a submission can read its environment, which is empty, and its
         # command line; what names the teacher's folders is therefore passed by a file.
-        words = self.arguments(room)
+        words = self.arguments(settings)
         with tempfile.TemporaryFile() as file:
             file.write("".join(f"{word}\0" for word in words).encode(errors="surrogateescape"))
             file.seek(0)
             line = [shutil.which(self.program) or self.program, "--args", str(file.fileno()), "--", *command]
-            if group := new_group(room.home.name, room.limits.processes + OF_BUBBLEWRAP):
+            if group := new_group(settings.home.name, settings.limits.processes + OF_BUBBLEWRAP):
                 line = ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(group / "cgroup.procs"), *line]
             return subprocess.Popen(line, env={}, cwd="/", pass_fds=[file.fileno()], **options)
 
-    def arguments(self, room: Room) -> list[str]:
+    def arguments(self, settings: SandboxSettings) -> list[str]:
         """The options of the program that starts the sandbox."""
         words = ["--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--die-with-parent"]
-        words += ["--new-session", "--clearenv", "--cap-drop", "ALL", "--proc", "/proc", "--dev", "/dev"]
+        # File systems in a user namespace of its own would be memory that nobody counts.
+        words += ["--disable-userns", "--new-session", "--clearenv", "--cap-drop", "ALL", "--dev", "/dev"]
+        # The settings of the kernel are open to root's processes, which those of the sandbox are where root grades.
+        words += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
         # Before the folders that are read, because Python or the course may lie below one of these.
         for path in self.in_memory:
-            words += ["--size", str(int(room.limits.disk * 2**30)), "--tmpfs", path]
+            words += ["--size", str(int(settings.limits.disk * 2**30)), "--tmpfs", path]
         for path in SYSTEM:
             is_link = Path(path).is_symlink()
             words += ["--symlink", str(Path(path).readlink()), path] if is_link else ["--ro-bind-try", path, path]
-        for path in (*SETTINGS, *readable_folders(room.hidden)):
+        for path in (*SETTINGS, *readable_folders(settings.hidden)):
             words += ["--ro-bind-try", path, path]
-        for path in covered(room.hidden):
+        for path in covered(settings.hidden):
             words += ["--size", "4096", "--tmpfs", path, "--remount-ro", path]
-        for path, inside in zip(room.given, self.given(room), strict=True):
+        for path, inside in zip(settings.given, self.given(settings), strict=True):
             words += ["--ro-bind", str(path), inside]
         for name, value in environment(HOME).items():
             words += ["--setenv", name, value]
         # The root and /dev are file systems in memory too, without a size.
         return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME]
 
-    def home(self, room):
+    def home(self, settings):
         return HOME
 
-    def given(self, room):
-        return [f"{GIVEN}/{number}" for number in range(len(room.given))]
+    def given(self, settings):
+        return [f"{GIVEN}/{number}" for number in range(len(settings.given))]
 
-    def end(self, process, room):
+    def end(self, process, settings):
         import psutil
 
         # The end of the sandbox's first process ends all others, however many there are.
@@ -199,7 +202,7 @@ class Bubblewrap(Unprotected):
             process.wait(10)
         process.kill()
         process.wait()
-        remove_group(room.home.name)
+        remove_group(settings.home.name)
 
     def works(self) -> bool:
         """Whether a process starts in the sandbox with its limits; an installed program may still not work here."""
@@ -210,15 +213,15 @@ class Bubblewrap(Unprotected):
         if not shutil.which(self.program):
             return "it is not installed"
         with tempfile.TemporaryDirectory(prefix="vit-course-") as home:
-            room = Room(Path(home), (), Limits(memory=1.0, disk=0.01))
-            program, expected = self._trial(room.limits)
+            settings = SandboxSettings(Path(home), (), Limits(memory=1.0, disk=0.01))
+            program, expected = self._trial(settings.limits)
             command = [sys.executable, "-I", "-c", program, str(PACKAGE.parent), *libraries()]
             try:
-                process = self.start(command, room, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                process = self.start(command, settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 try:
                     out, said = (text.decode(errors="replace").strip() for text in process.communicate(timeout=60))
                 finally:
-                    self.end(process, room)
+                    self.end(process, settings)
             except (OSError, subprocess.TimeoutExpired) as error:
                 return str(error)
         if out.split() == expected:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from vit_course._support.files.course_files import PACKAGE, course
 
+# What Python has in its own folder; a virtual environment may share that folder with anything else.
+OF_PYTHON = ("bin", "lib", "lib64", "libexec", "share", "pyvenv.cfg")
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 SETTINGS = (
     "/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime", "/etc/passwd", "/etc/ssl/certs",
@@ -30,9 +32,7 @@ def environment(inside: str) -> dict[str, str]:
         "USER": "learner",
         "MPLCONFIGDIR": f"{inside}/home/matplotlib",
         "IPYTHONDIR": f"{inside}/home/ipython",
-        "VIT_COURSE_PROGRESS": "off",
-        "VIT_COURSE_MOST_CALLS": "20",  # calls of a check by the submission: no answer by trying
-        "NBGRADER_EXECUTION": "autograde",
+        "NBGRADER_EXECUTION": "autograde",  # nbgrader's own; nothing is entered into a learner's progress then
     }
 
 
@@ -55,8 +55,9 @@ def libraries(hidden: tuple[Path, ...] = ()) -> list[str]:
 
 
 def readable_folders(hidden: tuple[Path, ...] = ()) -> list[str]:
-    """The folders that a sandboxed process reads: Python, its libraries, the course's package and its files."""
-    of_python = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(sys.executable).resolve().parents[1])}
+    """What a sandboxed process reads: Python, its libraries, the package and the files of the course."""
+    prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(sys.executable).resolve().parents[1])}
+    of_python = {str(path) for prefix in prefixes for name in OF_PYTHON if (path := Path(prefix, name)).exists()}
     ours = {str(PACKAGE), str(course() / "res")}
     others = {*libraries(hidden)} - {str(PACKAGE.parent)}
     return sorted(str(Path(path).resolve()) for path in of_python | ours | others)

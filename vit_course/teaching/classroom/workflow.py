@@ -18,7 +18,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from vit_course.teaching.classroom import export_marks, nbgrader_settings, roster
 from vit_course.teaching.classroom.collect import AUTOGRADED, READABLE, HandedIn, make_readable
 from vit_course.teaching.classroom.grading_cell import VERDICTS, read
-from vit_course.teaching.classroom.repair import Wanted
+from vit_course.teaching.classroom.repair import AssignmentCell
 from vit_course.teaching.classroom.sandbox import Unprotected
 
 CONFIG_NAME, REPORTS = "nbgrader_config.py", "reports"
@@ -26,6 +26,7 @@ CONFIG_NAME, REPORTS = "nbgrader_config.py", "reports"
 # Python cleans up an object, it is not raised but printed, and the command sends it again.
 NBGRADER = """
 import sys
+import vit_course.teaching.classroom
 printed = sys.unraisablehook
 sys.unraisablehook = lambda error: None if error.exc_type is KeyboardInterrupt else printed(error)
 try:
@@ -109,7 +110,7 @@ def grade(
     exercises = {one.name: asked for one in wanted if (asked := read(one.source))}
     handed_in = make_readable(course, assignment, wanted, way, students, jobs, force)
     _print_notes(handed_in)
-    done = _autograde(course, assignment, [*settings, f"--RunApart.isolation={way.name}"])
+    done = _autograde(course, assignment, [*settings, f"--RunInSandbox.isolation={way.name}"])
     with gradebook_of(course) as gradebook:
         _remember(gradebook, course, assignment, handed_in, exercises)
         found = export_marks.marks(gradebook, [assignment], students)
@@ -140,7 +141,7 @@ def export(course: Path, form: str, path: Path, assignments=(), students=(), mis
     return f"{path}: {_summary(found)}"
 
 
-def _wanted(gradebook: Gradebook, assignment: str) -> list[Wanted]:
+def _wanted(gradebook: Gradebook, assignment: str) -> list[AssignmentCell]:
     try:
         return nbgrader_settings.wanted_cells(gradebook.find_notebook(assignment, assignment))
     except MissingEntry:
