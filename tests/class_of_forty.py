@@ -148,6 +148,13 @@ def no_text(submitted: Path, student: str, path: Path) -> None:
     os.mkfifo(path.parent / "pipe.csv")
 
 
+def guest(submitted: Path, student: str, path: Path) -> None:
+    """Of nobody in the class list, at no possible time, with a file in the place of one of the assignment's folders."""
+    (path.parent / "timestamp.txt").write_text("2026-02-30 10:00:00 UTC")
+    shutil.rmtree(path.parent / "res", ignore_errors=True)
+    (path.parent / "res").write_text("mine")
+
+
 def old_timestamp(submitted: Path, student: str, path: Path) -> None:
     """Handed in years ago, says the folder."""
     (path.parent / "timestamp.txt").write_text("2020-01-01 10:00:00 UTC")
@@ -194,6 +201,7 @@ for place in ("/", "/dev", "/tmp", "/dev/shm", "."):
         print(place, error.strerror)
 """
 SLEEPS = "import time\ntime.sleep(100_000)"
+UNLISTED = "guest"  # in no class list
 TOKEN = "a-token-of-the-teachers"  # in the environment of the command that grades
 OUTSIDE = "written_by_a_submission.txt"
 
@@ -248,6 +256,9 @@ def submissions(course: Path) -> dict[str, Submission]:
             only(), POINTS, "not graded", another_chapter, ("exercises of another one: patchify.count",)
         ),
         "no_text": Submission(only(), where=no_text),
+        UNLISTED: Submission(
+            only(), where=guest, says=("does not say when it was handed in", "not in the class list"), daily=True
+        ),
         "old_timestamp": Submission(only(), where=old_timestamp, says=("timestamp.txt says 2020-01-01",)),
         "long_line": Submission(only("from b import b " * 12_500)),
         "hoards": Submission(only(HOARDS)),

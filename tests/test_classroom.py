@@ -11,7 +11,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from class_of_forty import OUTSIDE, TOKEN, submissions
+from class_of_forty import OUTSIDE, TOKEN, UNLISTED, submissions
 from conftest import ROOT
 from small_class import ALL, ASSIGNMENT, POINTS, Submission, cell_of, chapters, exercise
 
@@ -87,7 +87,9 @@ def course(tmp_path_factory, thorough):
     make, *others = commands("set up")
     assert make == "python -m vit_course classroom make course"
     assert make_course(chapters(place), folder) == [ASSIGNMENT]
-    people = [f"{name.title()},Learner,{name},{name}@example.org" for name in [*handed_in, "absent"]]
+    people = [
+        f"{name.title()},Learner,{name},{name}@example.org" for name in [*handed_in, "absent"] if name != UNLISTED
+    ]
     (place / "participants.csv").write_text("\n".join(["First name,Last name,Username,Email address", *people]))
     for command in others:
         done = run(command, place)
@@ -97,7 +99,7 @@ def course(tmp_path_factory, thorough):
     grade, *others = commands("grade")
     graded = run(f"{grade} {LIMITS}", place)
     print(graded.stdout, graded.stderr)
-    for command in [*others, "python -m vit_course classroom export course"]:
+    for command in [*others, "python -m vit_course classroom export course --unlisted"]:
         done = run(command, place)
         assert done.returncode == 0, done.stderr
     return Class(folder, handed_in, graded.returncode, graded.stdout, graded.stderr)
@@ -157,21 +159,24 @@ def test_zero_not_graded_and_missing_are_three_things(course, capsys):
             found = course.marks(f"{form}.csv", column)
             marks = [found[name][ASSIGNMENT] for name in ("all_right", "untouched", "no_json", "absent")]
             assert marks == ["14", "0", none, missing], form
-    assert capsys.readouterr().out.count("not graded: no_json") == 4
+    out = capsys.readouterr().out
+    assert out.count("not graded: no_json") == out.count(f"not in the class list: {UNLISTED} (left out") == 4
     written = {form: (course.folder / f"{form}.csv").read_text() for form in columns}
     assert written["moodle"].startswith(f"First name,Last name,ID number,Email address,{ASSIGNMENT}\n")
     assert "\nHalf,Learner,half,half@example.org,12\n" in written["moodle"]
     assert written["canvas"].startswith(f"Student,ID,SIS Login ID,Section,{ASSIGNMENT}\nPoints Possible,,,,14\n")
     assert '\n"Learner, Half",,half,,12\n' in written["canvas"]
+    assert UNLISTED in rows and not any(UNLISTED in text for text in written.values())
     exported = run("nbgrader export --to again.csv", course.folder)
     assert exported.returncode == 0, exported.stderr
     assert (course.folder / "again.csv").read_text() == (course.folder / "table.csv").read_text()
 
 
-def test_feedback_for_everybody_who_was_graded_without_a_hidden_test(course):
-    graded = {name for name, one in course.handed_in.items() if one.state == "graded" or name == "torn"}
-    assert {path.name for path in (course.folder / "feedback").iterdir()} == graded
-    for student in graded:
+def test_feedback_for_everybody_without_a_hidden_test(course):
+    assert {path.name for path in (course.folder / "feedback").iterdir()} == {*course.handed_in}
+    page = (course.folder / "feedback" / "no_json" / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text()
+    assert "This could not be graded" in page and "not a notebook" in page
+    for student in (name for name, one in course.handed_in.items() if one.state == "graded" or name == "torn"):
         page = (course.folder / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text()
         text = (course.folder / "feedback" / student / ASSIGNMENT / "verdicts.txt").read_text()
         assert TOKEN not in page + text
@@ -205,7 +210,8 @@ def test_what_cannot_be_read_any_more_keeps_no_old_mark_and_nbgrader_alone_grade
     place.write_text("see my mail")
     again = run("python -m vit_course classroom grade . 04_attention --unprotected --student half", course.folder)
     assert "half: NOT GRADED" in again.stdout and "0 graded, 1 not graded, 0 missing" in again.stdout
-    assert not any((course.folder / step / "half" / ASSIGNMENT).exists() for step in ("autograded", "feedback"))
+    assert not (course.folder / "feedback" / "half" / ASSIGNMENT).exists()
+    assert "This could not be graded" in course.notebook("autograded", "half").cells[0].source
     place.write_text(before)
     with workflow.gradebook_of(course.folder) as gradebook:  # a mark by hand, as in nbgrader's own page
         gradebook.find_grade("further-share", ASSIGNMENT, ASSIGNMENT, "half").manual_score = 0.5
@@ -216,6 +222,17 @@ def test_what_cannot_be_read_any_more_keeps_no_old_mark_and_nbgrader_alone_grade
         grade = gradebook.find_grade("further-share", ASSIGNMENT, ASSIGNMENT, "half")
         (mark,) = export_marks.marks(gradebook, students=["half"])
         assert mark.points == 12 - grade.auto_score + 0.5 and grade.needs_manual_grade
+
+
+def test_what_is_no_longer_in_the_gradebook_or_beside_it_is_graded_again_and_nothing_else(course):
+    with workflow.gradebook_of(course.folder) as gradebook:  # as in a copy of last week
+        gradebook.remove_submission(ASSIGNMENT, "half")
+    (course.folder / "autograded" / "all_right" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").unlink()
+    command = "python -m vit_course classroom grade . 04_attention --unprotected --student half all_right untouched"
+    again = run(command, course.folder)
+    assert re.findall(r"(\w+): \d+ of 14 points, graded", again.stdout) == ["all_right", "half"], again
+    third = run(command, course.folder)
+    assert "3 graded, 0 not graded" in third.stdout and "graded in" not in third.stdout and not third.stderr, third
 
 
 def test_releasing_makes_no_folder_that_others_can_write_to(course):

@@ -10,8 +10,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from vit_course.teaching.classroom import find_submission
 from vit_course.teaching.classroom.collect import make_readable
-from vit_course.teaching.classroom.grading_cell import VERDICTS, Graded, without_hidden_tests
+from vit_course.teaching.classroom.grading_cell import Graded, without_hidden_tests
 from vit_course.teaching.classroom.parse_notebook import read_notebook
 from vit_course.teaching.classroom.repair import AssignmentCell, mend
 from vit_course.teaching.classroom.sandbox import Unprotected
@@ -257,14 +258,28 @@ def test_the_notebook_that_was_worked_in_counts(tmp_path):
     assert "14_several_processes-Copy1.ipynb was graded, not 14_several_processes.ipynb" in " ".join(one.notes)
 
 
-def test_names_of_files_speak_to_no_terminal(tmp_path):
-    write(
-        tmp_path / "submitted" / "ada" / "14_several_processes" / "\x1b]0;mine\a.ipynb",
-        ANSWER.cell(RIGHT),
-        CHECK.cell(),
-    )
+def test_names_of_files_and_folders_speak_to_no_terminal(tmp_path):
+    name = "\x1b]0;mine\a"
+    write(tmp_path / "submitted" / name / "14_several_processes" / f"{name}.ipynb", ANSWER.cell(RIGHT), CHECK.cell())
     (one,) = handed_in(tmp_path)
+    assert one.student == "%1B%5D0%3Bmine%07"
     assert one.is_read and r"\x1b]0;mine\x07.ipynb" in one.notes[0] and "\x1b" not in "".join(one.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_time"),
+    [
+        ("2026-01-01 10:00:00 UTC", True),
+        ("2026-01-01 10:00:00.123456 CEST", True),
+        ("2026-01-01 10:00:00 +0200", True),
+        ("2026-02-30 10:00:00", False),
+        ("9999-12-31 23:59:59 UTC", False),
+        ("2026-01-01 10:00:00 in the morning", False),
+        ("yesterday", False),
+    ],
+)
+def test_what_the_folder_says_of_the_time_is_a_time(text, is_time):
+    assert find_submission._is_time(text) == is_time
 
 
 @pytest.mark.slow
@@ -277,9 +292,11 @@ def test_only_other_bytes_are_graded_again(tmp_path):
     readable = tmp_path / "readable" / "0" / "ada" / "14_several_processes"
     handed_in(tmp_path)
     shutil.copytree(readable, graded)
-    assert handed_in(tmp_path)[0].is_read and readable.is_dir(), "without verdicts, the grading was interrupted"
-    (graded / VERDICTS).write_text("further.share: 4 of 4")
-    for options, changed, again in (({}, False, False), ({"force": True}, False, True), ({}, True, True)):
+    for options, changed, again in (
+        ({}, False, True),
+        ({"graded": ["ada"]}, False, False),
+        ({"graded": ["ada"]}, True, True),
+    ):
         if changed:
             (place / "data.csv").write_text("other")
             os.utime(place / "data.csv", (0, 0))

@@ -21,7 +21,7 @@ def test_an_answer_gets_in_class_what_it_gets_in_the_notebook(tmp_path):
         for name in NAMES:
             one = exercises.all_exercises()[name][1]
             graded = Graded(name, one.answer, (), EXERCISES[name].points)
-            wrong = [answers.code(answer) for answer, _ in answers.WRONG[name][:60:6]]
+            wrong = [answers.code(answer) for answer, _ in answers.WRONG[name][:24:8]]
             for code in (one.solution, one.stub_code, *filter(None, wrong)):
                 for source in (*exercises.given(name), code):
                     assert not [out for out in process.run(source, 100)[0] if out["output_type"] == "error"], source
@@ -30,4 +30,4 @@ def test_an_answer_gets_in_class_what_it_gets_in_the_notebook(tmp_path):
                 home = EXERCISES[name].check(exercises.made_by(name, code))
                 expected.append((name, home.score, home.mistake))
     assert judged == expected
-    assert len({mistake for _, _, mistake in judged}) > 12, "right ones, stubs and many kinds of wrong ones"
+    assert len({mistake for _, _, mistake in judged}) > 9, "right ones, stubs and many kinds of wrong ones"

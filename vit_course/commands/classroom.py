@@ -1,10 +1,21 @@
 """`python -m vit_course classroom`: the exercises as an nbgrader course, from the class list to the marks."""
 
+import signal
+
 from vit_course._support.files.course_files import course
 from vit_course._support.inputs.extras import extra
 from vit_course.commands.console import say
 from vit_course.commands.paths import check_new_file, path
 from vit_course.teaching.classroom.isolation import NOT_PROTECTED, SANDBOXES, choose
+from vit_course.teaching.classroom.sandbox import DEFAULT_LIMITS, Limits
+
+LIMITS = {
+    "memory": "gigabytes that one submission may take",
+    "disk": "gigabytes of files that one submission may write",
+    "processes": "processes and threads that one submission may have",
+    "minutes": "minutes that one submission may take",
+    "cell_seconds": "seconds that one cell may take",
+}
 
 
 def add_to(commands) -> None:
@@ -39,14 +50,10 @@ def add_to(commands) -> None:
         action="store_true",
         help=f"grade even if none of these works, though then {NOT_PROTECTED}",
     )
-    for name, kind, words in (
-        ("memory", float, "gigabytes"),
-        ("disk", float, "gigabytes of files"),
-        ("processes", int, "processes"),
-        ("minutes", float, "minutes"),
-    ):
-        grade.add_argument(f"--{name}", type=kind, metavar="N", help=f"{words} that one submission may take")
-    grade.add_argument("--cell-seconds", type=float, metavar="N", help="seconds that one cell may take (default: 240)")
+    for name, words in LIMITS.items():
+        default = getattr(DEFAULT_LIMITS, name)
+        option = f"--{name.replace('_', '-')}"
+        grade.add_argument(option, type=type(default), metavar="N", help=f"{words} (default: {default:g})")
     grade.set_defaults(run=run_grade)
     _add_lists(steps)
 
@@ -66,6 +73,9 @@ def _add_lists(steps) -> None:
     export.add_argument("--assignment", nargs="+", default=[], metavar="NAME", help="only these (default: all)")
     export.add_argument("--student", nargs="+", default=[], metavar="ID", help="only these (default: all)")
     export.add_argument("--force", action="store_true", help="overwrite the file if it exists")
+    export.add_argument(
+        "--unlisted", action="store_true", help="also learners who are in no class list that was imported"
+    )
     export.add_argument("--missing-is-zero", action="store_true", help="for Moodle and Canvas: 0 for no submission")
     export.set_defaults(run=run_export)
 
@@ -87,11 +97,13 @@ def run_grade(options) -> int:
 
     if options.jobs < 1:
         raise ValueError(f"--jobs must be at least 1, got {options.jobs}")
-    names = ("memory", "disk", "processes", "minutes", "cell_seconds")
-    settings = [f"--RunInSandbox.{name}={value}" for name in names if (value := getattr(options, name)) is not None]
-    way = choose(options.isolation, options.unprotected)
+    limits = {name: value for name in LIMITS if (value := getattr(options, name)) is not None}
+    Limits(**limits)  # or an error, before anything is graded
+    settings = [f"--RunInSandbox.{name}={value}" for name, value in limits.items()]
+    sandbox = choose(options.isolation, options.unprotected)
     given = (options.student or (), options.force, options.jobs, settings)
-    return workflow.grade(options.folder, options.assignment, way, *given)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stops as after Ctrl+C
+    return workflow.grade(options.folder, options.assignment, sandbox, *given)
 
 
 def run_roster(options) -> int:
@@ -108,7 +120,7 @@ def run_export(options) -> int:
 
     out = options.out or options.folder / f"{options.form}.csv"
     check_new_file(out, ".csv", options.force)
-    forms = (options.form, out, options.assignment, options.student, options.missing_is_zero)
+    forms = (options.form, out, options.assignment, options.student, options.missing_is_zero, options.unlisted)
     for line in workflow.export(options.folder, *forms).split("\n"):
         say(line)
     return 0

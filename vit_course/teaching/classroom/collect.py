@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import quote
@@ -16,7 +16,7 @@ import nbformat
 
 from vit_course._support.files.course_files import PACKAGE
 from vit_course._support.inputs.rules import harmless
-from vit_course.teaching.classroom.grading_cell import DIGEST, TIMESTAMP, VERDICTS
+from vit_course.teaching.classroom.grading_cell import DIGEST, TIMESTAMP
 from vit_course.teaching.classroom.repair import AssignmentCell
 from vit_course.teaching.classroom.sandbox import Limits, SandboxSettings, Unprotected
 from vit_course.teaching.classroom.sandbox_environment import libraries
@@ -53,12 +53,11 @@ def make_readable(
     isolation: Unprotected,
     students: Sequence[str] = (),
     shares: int = 1,
-    force: bool = False,
+    graded: Container[str] = (),
 ) -> list[HandedIn]:
     """Writes each submission to the folder `readable`, under the names that nbgrader expects.
 
     Afterwards the folder holds only the submissions to grade now, in `shares` folders 0, 1, ... of about the same size.
-    A submission that was graded before and has not changed since is left out.
 
     Args:
         course: the course folder; what is in its `submitted` stays as it is.
@@ -67,7 +66,7 @@ def make_readable(
         isolation: the sandbox of the process that reads them.
         students: only these; by default all.
         shares: how many folders.
-        force: include unchanged submissions that were graded before.
+        graded: learners who are left out if what they handed in has not changed since it was graded.
 
     Returns:
         A `HandedIn` for each learner who handed in anything for this assignment, sorted by name.
@@ -77,11 +76,12 @@ def make_readable(
     """
     found, count, wanted = [], 0, [asdict(one) for one in wanted]
     given = _sources(course, assignment)
+    own = [path.name for path in (course / "source" / assignment).glob("*")]
     shutil.rmtree(course / READABLE, ignore_errors=True)
     for student, folders in sorted(_folders(course / SUBMITTED, assignment).items()):
         if students and student not in students:
             continue
-        task = {"assignment": assignment, "wanted": wanted, "given": given}
+        task = {"assignment": assignment, "wanted": wanted, "given": given, "own": own}
         place = course / READABLE / str(count % shares) / student / assignment
         try:
             one, read = _read(student, folders, task, isolation, course)
@@ -94,10 +94,8 @@ def make_readable(
             continue
         found.append(one)
         if read:
-            graded = course / AUTOGRADED / student / assignment / DIGEST
-            # Without verdicts, the grading was interrupted.
-            done = graded.is_file() and graded.with_name(VERDICTS).is_file()
-            if not force and done and graded.read_bytes() == (place / DIGEST).read_bytes():
+            before = course / AUTOGRADED / student / assignment / DIGEST
+            if student in graded and before.is_file() and before.read_bytes() == (place / DIGEST).read_bytes():
                 shutil.rmtree(place.parent)
             else:
                 count += 1
@@ -126,11 +124,8 @@ def _folders(submitted: Path, assignment: str) -> dict[str, list[Path]]:
 
 
 def _name(folder: Path) -> str:
-    # A name that is not UTF-8 is percent-encoded, since gradebook and terminal cannot take it; names stay distinct.
-    try:
-        return os.fsencode(folder.name).decode()
-    except UnicodeDecodeError:
-        return quote(os.fsencode(folder.name))
+    # A name that is not UTF-8, or that a terminal would obey, is percent-encoded; names stay distinct.
+    return folder.name if harmless(folder.name) == folder.name else quote(os.fsencode(folder.name))
 
 
 def _read(

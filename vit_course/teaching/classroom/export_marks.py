@@ -4,6 +4,7 @@ Moodle: docs.moodle.org, "Grade import"; "-" is no grade. Canvas: its guide "How
 an empty cell is no grade.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,15 @@ class Mark:
         return max(0.0, (self.raw or 0.0) - self.penalty)
 
     @property
+    def late(self) -> str:
+        """How late it was handed in, such as "1 d 2 h"; "" where it was in time."""
+        due, came = self.dates
+        if not due or not came or came <= due:
+            return ""
+        hours = math.ceil((came - due).total_seconds() / 3600)
+        return " ".join(f"{count} {unit}" for count, unit in zip(divmod(hours, 24), "dh", strict=True) if count)
+
+    @property
     def points(self) -> float | None:
         """The mark; None unless the state is "graded"."""
         return self.so_far if self.state == GRADED else None
@@ -87,7 +97,7 @@ def marks(gradebook: Gradebook, assignments: Iterable[str] = (), students: Itera
 
 
 def _order(student) -> tuple:
-    return (student.last_name or "", student.first_name or "", student.id)
+    return tuple((name or "").casefold() for name in (student.last_name, student.first_name, student.id))
 
 
 def _mark(gradebook: Gradebook, assignment, student) -> Mark:

@@ -7,8 +7,9 @@ beside it, and sentences for the teacher.
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 import nbformat
@@ -78,11 +79,13 @@ def main(task: dict) -> None:
     limit(task["limits"])
     wanted = [AssignmentCell(**one) for one in task["wanted"]]
     folders = [Path(path) for path in task["folders"]]
-    found = find(folders, task["assignment"], wanted, frozenset(task["given"]))
+    found = find(folders, task["assignment"], wanted, frozenset(task["given"]), task["own"])
     json.dump(found and asdict(found), sys.stdout)
 
 
-def find(folders: list[Path], assignment: str, wanted: list[AssignmentCell], given: frozenset[str]) -> Found | None:
+def find(
+    folders: list[Path], assignment: str, wanted: list[AssignmentCell], given: frozenset[str], own: Sequence[str] = ()
+) -> Found | None:
     """What one learner handed in, whatever it is called and wherever it lies; None where there is nothing.
 
     Args:
@@ -90,6 +93,7 @@ def find(folders: list[Path], assignment: str, wanted: list[AssignmentCell], giv
         assignment: such as "04_attention".
         wanted: the cells of the assignment.
         given: the sources of all cells of the assignment as it was handed out.
+        own: the names of the assignment's own files and folders, which are not taken from a submission.
     """
     files = [(number, path) for number, folder in enumerate(folders) for path in plain_files(folder, OURS, True)]
     candidates = list(_candidates(folders, files[:MOST_FILES], assignment, wanted, given))
@@ -110,7 +114,7 @@ def find(folders: list[Path], assignment: str, wanted: list[AssignmentCell], giv
         found.notes.append(f"{chosen.inner} has none of the assignment's checks; they were put back")
     _put_right(found, chosen, wanted, given)
     folder = chosen.path.parent
-    found.files = _beside(found, folder)
+    found.files = _beside(found, folder, own)
     found.timestamp = _timestamp(found, folders, assignment, chosen.path)
     return found
 
@@ -176,10 +180,10 @@ def _put_right(found: Found, chosen: _Candidate, wanted: list[AssignmentCell], g
     found.notebook = notebook
 
 
-def _beside(found: Found, folder: Path) -> list[str]:
+def _beside(found: Found, folder: Path, own: Sequence[str]) -> list[str]:
     # Data and helpers; other notebooks are not graded.
     names, total = [], 0
-    for inner in plain_files(folder, OURS):
+    for inner in plain_files(folder, (*OURS, *own)):
         if inner.suffix.lower() == ".ipynb" or str(inner) == TIMESTAMP:
             continue
         total += (folder / inner).stat().st_size
@@ -196,12 +200,23 @@ def _timestamp(found: Found, folders: list[Path], assignment: str, path: Path) -
         file = folder / TIMESTAMP
         if file.is_file() and not file.is_symlink() and file.stat().st_size < 100:
             text = file.read_text(encoding="utf-8", errors="replace").strip()
-            if re.fullmatch(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[\w.: +-]{0,40}", text):
-                found.notes.append(
-                    f"{TIMESTAMP} says {text}: where learners upload whole folders, they may have written it themselves"
-                )
-                return text
+            if not _is_time(text):
+                found.notes.append(f"{TIMESTAMP} does not say when it was handed in, and was left out: {text!r}")
+                return ""
+            found.notes.append(
+                f"{TIMESTAMP} says {text}: where learners upload whole folders, they may have written it themselves"
+            )
+            return text
     return ""
+
+
+def _is_time(text: str) -> bool:
+    # Whether nbgrader can read it: its own format, whose time zone is a name or an offset, or none.
+    found = re.fullmatch(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(\.\d{1,6})?( ?(Z|[A-Z]{2,5}|[+-]\d{4}))?", text)
+    try:
+        return bool(found) and 2000 <= datetime.fromisoformat(found[1]).year < 2200
+    except ValueError:  # such as 30 February
+        return False
 
 
 def _plain(name: str) -> str:

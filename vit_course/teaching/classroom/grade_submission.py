@@ -75,7 +75,7 @@ class Submission:
         hidden: tuple[Path, ...] = (),
     ):
         self.cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-        self._cell_seconds, self._end = limits.cell, time.monotonic() + 60 * limits.minutes
+        self._cell_seconds, self._end = limits.cell_seconds, time.monotonic() + 60 * limits.minutes
         self._start = lambda: LearnerProcess(folder, isolation, limits, hidden, self._end)
         self._process: LearnerProcess | None = None
         self._starts = 0

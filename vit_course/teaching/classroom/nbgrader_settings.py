@@ -1,5 +1,6 @@
 """Settings with which nbgrader grades this course. Read by a course's nbgrader_config.py."""
 
+import contextlib
 import html
 import os
 import sys
@@ -56,7 +57,7 @@ class RunInSandbox(NbGraderPreprocessor):
     disk = Float(DEFAULT_LIMITS.disk, help="gigabytes of files that one submission may write").tag(config=True)
     processes = Integer(DEFAULT_LIMITS.processes, help="processes and threads of one submission").tag(config=True)
     minutes = Float(DEFAULT_LIMITS.minutes, help="minutes that one submission may take").tag(config=True)
-    cell_seconds = Float(DEFAULT_LIMITS.cell, help="seconds that one cell may take").tag(config=True)
+    cell_seconds = Float(DEFAULT_LIMITS.cell_seconds, help="seconds that one cell may take").tag(config=True)
 
     def preprocess(self, nb, resources):
         """Runs and grades one repaired notebook: fills in its outputs, and writes the verdicts to a file beside it.
@@ -74,7 +75,8 @@ class RunInSandbox(NbGraderPreprocessor):
         verdicts = submission.grade()
         points = sum(verdict.points or 0.0 for verdict in verdicts)
         most = sum(verdict.graded.points for verdict in verdicts)
-        print(f"{who}: {points:g} of {most:g} points, graded in {time.monotonic() - began:.0f} s", flush=True)
+        with contextlib.suppress(OSError):  # nobody reads the output any more
+            print(f"{who}: {points:g} of {most:g} points, graded in {time.monotonic() - began:.0f} s", flush=True)
         for verdict in verdicts:
             if verdict.why:
                 self.log.error("%s: %s was not graded: %s", who, verdict.graded.name, verdict.why)

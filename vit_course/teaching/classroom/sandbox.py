@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vit_course._support.files.course_files import PACKAGE
+from vit_course._support.inputs.rules import check, real, whole
 from vit_course.teaching.classroom.control_group import new_group, remove_group
 from vit_course.teaching.classroom.sandbox_environment import (
     SETTINGS,
@@ -49,14 +50,29 @@ class Limits:
         processes: number of processes and threads together.
         minutes: for the whole submission.
         disk: gigabytes, in each of the folders that it may write to.
-        cell: seconds for one cell that is no check; each check has its own limit.
+        cell_seconds: for one cell that is no check; each check has its own limit.
+
+    Raises:
+        ValueError: a limit with which no submission could run.
     """
 
     memory: float = 4.0
     processes: int = 256
     minutes: float = 30.0
     disk: float = 1.0
-    cell: float = 240.0
+    cell_seconds: float = 240.0
+
+    def __post_init__(self):
+        check(RULES, vars(self))
+
+
+RULES = {
+    "memory": real(1, 10_000),
+    "processes": whole(50, 10**6),
+    "minutes": real(1, 10**6),
+    "disk": real(0.01, 10_000),
+    "cell_seconds": real(1, 10**8),
+}
 
 
 DEFAULT_LIMITS = Limits()

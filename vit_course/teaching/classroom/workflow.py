@@ -11,10 +11,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
+import nbformat
+from nbformat.v4 import new_markdown_cell, new_notebook
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.utils import determine_grade, is_grade
 from traitlets.config.loader import PyFileConfigLoader
 
+from vit_course._support.files.atomic import write_atomically
 from vit_course.teaching.classroom import export_marks, nbgrader_settings, roster
 from vit_course.teaching.classroom.collect import AUTOGRADED, READABLE, HandedIn, make_readable
 from vit_course.teaching.classroom.grading_cell import VERDICTS, read
@@ -22,11 +26,14 @@ from vit_course.teaching.classroom.repair import AssignmentCell
 from vit_course.teaching.classroom.sandbox import Unprotected
 
 CONFIG_NAME, REPORTS = "nbgrader_config.py", "reports"
-# nbgrader without its traceback after Ctrl+C, which the command itself reports in one line. Where Ctrl+C comes while
-# Python cleans up an object, it is not raised but printed, and the command sends it again.
+CLASS_LIST = "class_list.txt"  # the ids of all class lists that were imported, one a line
+# nbgrader without tracebacks, neither of Ctrl+C, which the command itself reports in one line, nor of errors such as a
+# full disk. Where Ctrl+C comes while Python cleans up an object, it is printed and not raised, and comes again.
 NBGRADER = """
-import sys
+import signal, sys, traceback
 import vit_course.teaching.classroom
+signal.signal(signal.SIGTERM, signal.default_int_handler)
+traceback.format_exc = lambda: "".join(traceback.format_exception_only(sys.exception())).strip()
 printed = sys.unraisablehook
 sys.unraisablehook = lambda error: None if error.exc_type is KeyboardInterrupt else printed(error)
 try:
@@ -81,18 +88,20 @@ def take_roster(course: Path, file: Path, id_column: str | None = None) -> str:
     learners = roster.read_roster(file, id_column)
     with gradebook_of(course) as gradebook:
         new, old = roster.import_roster(gradebook, learners)
+    listed = _class_list(course) | {learner["id"] for learner in learners}
+    write_atomically(course / CLASS_LIST, "\n".join(sorted(listed)).encode())
     return f"{file}: {new} new learners, {old} already there"
 
 
 def grade(
-    course: Path, assignment: str, way: Unprotected, students=(), force: bool = False, jobs: int = 1, settings=()
+    course: Path, assignment: str, sandbox: Unprotected, students=(), force: bool = False, jobs: int = 1, settings=()
 ) -> int:
     """Grades the submissions of an assignment, writes a report for the teacher and prints a summary.
 
     Args:
         course: the course folder.
         assignment: such as "04_attention".
-        way: the sandbox for the submissions, as from `isolation.choose`.
+        sandbox: for the submissions, as from `isolation.choose`.
         students: only these; by default all.
         force: grade again submissions that were graded before.
         jobs: how many submissions are graded at the same time.
@@ -104,13 +113,18 @@ def grade(
     Raises:
         ValueError: the folder is no course, or the assignment was not generated.
     """
-    print(": ".join(filter(None, [f"graded with {way.name}", way.lacks])), flush=True)
+    print(": ".join(filter(None, [f"graded with {sandbox.name}", sandbox.lacks])), flush=True)
     with gradebook_of(course) as gradebook:
         wanted = _wanted(gradebook, assignment)
+        graded = () if force else _graded(gradebook, course, assignment)
     exercises = {one.name: asked for one in wanted if (asked := read(one.source))}
-    handed_in = make_readable(course, assignment, wanted, way, students, jobs, force)
+    handed_in = make_readable(course, assignment, wanted, sandbox, students, jobs, graded)
+    listed = _class_list(course)
+    for one in handed_in:
+        if listed and one.student not in listed:
+            one.notes.append(f"{one.student} is not in the class list: left out of exports without --unlisted")
     _print_notes(handed_in)
-    done = _autograde(course, assignment, [*settings, f"--RunInSandbox.isolation={way.name}"])
+    done = _autograde(course, assignment, [*settings, f"--RunInSandbox.isolation={sandbox.name}"])
     with gradebook_of(course) as gradebook:
         _remember(gradebook, course, assignment, handed_in, exercises)
         found = export_marks.marks(gradebook, [assignment], students)
@@ -123,13 +137,22 @@ def grade(
     return int(done != 0 or any(one.state == export_marks.NOT_GRADED for one in found))
 
 
-def export(course: Path, form: str, path: Path, assignments=(), students=(), missing_is_zero: bool = False) -> str:
-    """Writes the marks to a file; returns a sentence that says what is in it.
+def export(
+    course: Path,
+    form: str,
+    path: Path,
+    assignments=(),
+    students=(),
+    missing_is_zero: bool = False,
+    unlisted: bool = False,
+) -> str:
+    """Writes the marks to a file; returns sentences that say what is in it.
 
     Args:
         course: the course folder.
         form, path, missing_is_zero: see `export_marks.write`.
         assignments, students: only these; by default all.
+        unlisted: also learners who are not in the class list, where one was imported.
 
     Raises:
         ValueError: the folder is no course, or the gradebook does not have an assignment.
@@ -137,8 +160,40 @@ def export(course: Path, form: str, path: Path, assignments=(), students=(), mis
     """
     with gradebook_of(course) as gradebook:
         found = export_marks.marks(gradebook, assignments, students)
+    listed = _class_list(course) or {one.student["id"] for one in found}
+    others = sorted({one.student["id"] for one in found} - listed)
+    if not unlisted:
+        found = [one for one in found if one.student["id"] in listed]
     export_marks.write(found, form, path, missing_is_zero)
-    return f"{path}: {_summary(found)}"
+    what = "there all the same" if unlisted else "left out; --unlisted takes them in"
+    return "\n".join([f"{path}: {_summary(found)}", *(f"  not in the class list: {who} ({what})" for who in others)])
+
+
+def _class_list(course: Path) -> set[str]:
+    # The ids of the class lists that were imported; empty where none was.
+    path = course / CLASS_LIST
+    return set(path.read_text(encoding="utf-8").split("\n")) if path.is_file() else set()
+
+
+def _graded(gradebook: Gradebook, course: Path, assignment: str) -> set[str]:
+    # The learners whose graded notebook is there, and whose points the gradebook has: it may be an older copy.
+    return {
+        path.parts[-3]
+        for path in course.glob(f"{AUTOGRADED}/*/{assignment}/{assignment}.ipynb")
+        if _has_points(gradebook, assignment, path.parts[-3], nbformat.read(path, as_version=4))
+    }
+
+
+def _has_points(gradebook: Gradebook, assignment: str, student: str, notebook) -> bool:
+    try:
+        return all(
+            gradebook.find_grade(cell.metadata.nbgrader.grade_id, assignment, assignment, student).auto_score
+            == determine_grade(cell)[0]
+            for cell in notebook.cells
+            if is_grade(cell)
+        )
+    except MissingEntry:
+        return False
 
 
 def _wanted(gradebook: Gradebook, assignment: str) -> list[AssignmentCell]:
@@ -154,10 +209,11 @@ def _wanted(gradebook: Gradebook, assignment: str) -> list[AssignmentCell]:
 def _remember(gradebook: Gradebook, course: Path, assignment: str, handed_in: list[HandedIn], exercises: dict) -> None:
     # An unreadable submission still counts as handed in: the gradebook gets a submission, and lost answers no score.
     for one in handed_in:
+        place = course / AUTOGRADED / one.student / assignment
         if not one.is_read:  # an earlier result and its feedback belong to an older version
-            for step in (AUTOGRADED, "feedback"):
-                shutil.rmtree(course / step / one.student / assignment, ignore_errors=True)
-        judged = (course / AUTOGRADED / one.student / assignment).is_dir()
+            for folder in (place, course / "feedback" / one.student / assignment):
+                shutil.rmtree(folder, ignore_errors=True)
+        judged = place.is_dir()
         if judged and not one.lost:
             continue
         gradebook.update_or_create_student(one.student)
@@ -166,6 +222,11 @@ def _remember(gradebook: Gradebook, course: Path, assignment: str, handed_in: li
             if not judged or (found.name in exercises and exercises[found.name].name in one.lost):
                 found.auto_score, found.needs_manual_grade = None, True
         gradebook.db.commit()
+        if not judged:  # for a page of feedback
+            lines = [f"- {note}" for note in one.notes]
+            cell = new_markdown_cell("\n".join(["**This could not be graded:**", "", *lines]))
+            place.mkdir(parents=True)
+            nbformat.write(new_notebook(cells=[cell]), place / f"{assignment}.ipynb")
 
 
 def _print_notes(handed_in: list[HandedIn]) -> None:
@@ -178,13 +239,14 @@ def _print_notes(handed_in: list[HandedIn]) -> None:
 
 def _autograde(course: Path, assignment: str, settings) -> int:
     # One nbgrader process for each share. It would skip submissions by timestamp, but all that are here have changed.
-    command = [sys.executable, "-c", NBGRADER, "autograde", assignment, "--force", "--log-level=WARN", *settings]
+    command = [sys.executable, "-c", NBGRADER, "autograde", assignment, "--force", "--log-level=ERROR", *settings]
     runs = [
         subprocess.Popen(
             [*command, f"--CourseDirectory.submitted_directory={READABLE}/{share.name}"],
             cwd=course, env=_environment(),
         )
         for share in sorted((course / READABLE).glob("*"))
+        if any(share.iterdir())
     ]  # fmt: skip
     try:
         return max((run.wait() for run in runs), default=0)
@@ -224,6 +286,8 @@ def _summary(found: list[export_marks.Mark], reasons: dict[str, list[str]] | Non
             who, parts = f"{one.student['id']}, {one.assignment}", ", ".join(one.not_graded)
             lines.append(f"  not graded: {who}: {parts} ({one.so_far:g} points from the others)")
             lines += [f"    {reason}" for reason in (reasons or {}).get(one.student["id"], [])]
+    if late := [f"{one.student['id']} ({one.late})" for one in found if one.late]:
+        lines.append(f"  late: {', '.join(late)}")
     if missing := [one.student["id"] for one in found if one.state == export_marks.MISSING]:
         lines.append(f"  missing: {', '.join(missing)}")
     return "\n".join(lines)
@@ -237,6 +301,7 @@ def _report(course: Path, assignment: str, found: list[export_marks.Mark], hande
         student = one.student["id"]
         name = " ".join(filter(None, (one.student["first_name"], one.student["last_name"])))
         lines = [f"== {student}{f' ({name})' if name else ''}: {points}"]
+        lines += [f"- handed in {one.late} late"] if one.late else []
         lines += [f"- {note}" for note in notes.get(student, [])]
         verdicts = course / AUTOGRADED / student / assignment / VERDICTS
         if verdicts.is_file() and one.raw is not None:
