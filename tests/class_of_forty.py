@@ -128,15 +128,6 @@ def another_chapter(submitted: Path, student: str, path: Path) -> None:
     path.write_text(json.dumps(notebook))
 
 
-def deep(notebook):
-    """Metadata as deep as a faulty extension makes it."""
-    solved(notebook)
-    nested = {}
-    for _ in range(700):
-        nested = {"a": [nested]}
-    dict.__setitem__(notebook.metadata, "nested", nested)  # nbformat's own way calls itself for each level
-
-
 def no_utf8(submitted: Path, student: str, path: Path) -> None:
     """The notebook's own name is no UTF-8."""
     path.rename(path.with_name(os.fsdecode(b"04_small_L\xe9a.ipynb")))
@@ -268,7 +259,6 @@ def submissions(course: Path) -> dict[str, Submission]:
         "fills": Submission(only(FILLS)),
         "sleeps": Submission(only(SLEEPS), says=("was given up: more time than one cell may take",)),
         "later_error": Submission(only(padded=f"{SOLUTIONS[PADDED]}\n1 / 0")),
-        "deep": Submission(deep),
         "no_utf8": Submission(only(), where=no_utf8, says=("it was taken as 04_small.ipynb",)),
         **{
             f"one_wrong_{number}": Submission(only(**{short: WRONG[short]}), {name: POINTS[name]})

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,19 +89,9 @@ class Submission:
         path = place / f"{ASSIGNMENT}.ipynb"
         notebook = nbformat.read(path, 4)
         self.change(notebook)
-        path.write_text(dumped(notebook))  # whatever its form
+        path.write_text(json.dumps(notebook))  # whatever its form
         if self.where:
             self.where(submitted, student, path)
-
-
-def dumped(notebook) -> str:
-    """The notebook as JSON, however deep it is."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(20_000)
-    try:
-        return json.dumps(notebook)
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 def cell_of(notebook, name: str, answer: bool = False):

@@ -79,7 +79,7 @@ def test_replaced_functions_are_put_back_and_named_and_no_file_takes_the_place_o
     assert texts[0].startswith("7 ") and "shadowed" not in "".join(texts)
     assert verdicts["class_token.padded"].points == EXERCISES["class_token.padded"].points
     assert (verdicts["further.gradient"].points, verdicts["further.gradient"].report.mistake) == (0.0, "mean-of-means")
-    assert "replaced torch.allclose; it was put back before the check of class_token.padded" in " ".join(notes), notes
+    assert "replaced torch.allclose; it was put back before class_token.padded" in " ".join(notes), notes
 
 
 def test_what_ends_the_process_costs_its_own_exercise_alone(folder):

@@ -103,6 +103,39 @@ def test_a_hidden_folder_inside_a_visible_one_is_empty_however_small_it_is(way, 
         assert ran(way, tmp_path, LISTS, hidden=(Path(course),)).strip() == "looked"
 
 
+ESCAPES = """
+import ctypes, os, subprocess
+try:
+    with open("/proc/sys/vm/swappiness", "r+") as file:
+        value = file.read()
+        file.seek(0)
+        file.write(value)
+        print("changed the kernel's settings")
+except OSError as error:
+    print(error.strerror)
+if subprocess.run(["unshare", "--user", "true"], capture_output=True).returncode == 0:
+    print("made a user namespace")
+print("ipc", os.readlink("/proc/self/ns/ipc"))
+"""
+
+
+def test_the_kernels_settings_are_closed_and_its_namespaces_are_its_own(way, tmp_path):
+    said = ran(way, tmp_path, ESCAPES)
+    assert "changed the kernel" not in said
+    # In a container, what such a namespace holds in memory counts.
+    assert "made a user namespace" not in said or way.name != "bubblewrap"
+    assert "ipc:[" in said and os.readlink("/proc/self/ns/ipc") not in said  # noqa: PTH115
+
+
+def test_of_a_virtual_environment_in_a_folder_of_work_only_the_environment_is_seen(tmp_path, monkeypatch):
+    for name in ("bin", "lib", "notes"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    seen = sandbox_environment.readable_folders()
+    assert {str(tmp_path / "bin"), str(tmp_path / "lib")} <= {*seen} and str(tmp_path) not in seen
+    assert not any("notes" in path for path in seen)
+
+
 BOMB = """
 import os
 while True:

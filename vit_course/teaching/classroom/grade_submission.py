@@ -242,7 +242,10 @@ def _outputs(outputs: list) -> list[NotebookNode]:
                 made.append(NotebookNode(output_type="stream", name=output["name"], text=_text(output["text"])))
             elif output["output_type"] in ("display_data", "execute_result"):
                 data = {kind: _text(value) for kind, value in output["data"].items() if kind in SHOWN}
-                made.append(NotebookNode(output_type="display_data", data=NotebookNode(data), metadata=NotebookNode()))
+                # A result gives the points of a test cell that is the teacher's own and nbgrader's.
+                is_result = output["output_type"] == "execute_result"
+                count = {"execution_count": None} if is_result else {}
+                made.append(NotebookNode(output_type=output["output_type"], data=data, metadata={}, **count))
     return made
 
 

@@ -11,7 +11,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_
 MOST_BYTES = 200 * 2**20
 # Of what is kept of a notebook: many times as much as a chapter has, and little enough to be worked on quickly.
 MOST_CELLS, MOST_SOURCE, MOST_SOURCES, MOST_PICTURES = 1000, 10**6, 10**7, 20 * 2**20
-DEEPEST = 100  # levels; what is nested deeper, such as the metadata of a faulty extension, is left out
 NEW = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
 
 
@@ -31,9 +30,9 @@ def read_notebook(path: Path) -> tuple[nbformat.NotebookNode | None, list[str]]:
         return None, [f"{path.name} has more than {MOST_BYTES >> 20} MB"]
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     try:
-        raw, notes = _cells(_parsed(text)), []
-    except ValueError:
-        raw = _cells_of_a_torn(_shallow(text))
+        raw, notes = _cells(json.loads(text)), []
+    except (ValueError, RecursionError):
+        raw = _cells_of_a_torn(text)
         notes = [f"{path.name} is damaged; {len(raw)} cells at its beginning could be read"] if raw else []
     cells = [cell for cell in map(_sound, raw) if cell is not None]
     if not cells:
@@ -47,28 +46,6 @@ def read_notebook(path: Path) -> tuple[nbformat.NotebookNode | None, list[str]]:
     cells = first
     _leave_out_pictures(cells)
     return new_notebook(cells=cells), notes
-
-
-def _parsed(text: str):
-    try:
-        return json.loads(text)
-    except RecursionError:
-        return json.loads(_shallow(text))
-
-
-def _shallow(text: str) -> str:
-    # The same JSON with null in place of what is nested too deeply.
-    parts, depth, start = [], 0, 0
-    for found in re.finditer(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]|[\]}]', text, re.DOTALL):
-        if found[0] in ("[", "{"):
-            depth += 1
-            if depth == DEEPEST + 1:
-                parts.append(text[start : found.start()] + "null")
-        elif found[0] in ("]", "}"):
-            if depth == DEEPEST + 1:
-                start = found.end()
-            depth -= 1
-    return "".join(parts) + (text[start:] if depth <= DEEPEST else "")
 
 
 def _leave_out_pictures(cells: list) -> None:
