@@ -1,5 +1,6 @@
 """How a command fails: one line on standard error, and an exit code that tells bad input from an unexpected error."""
 
+import os
 import sys
 import textwrap
 import traceback
@@ -14,6 +15,9 @@ NO_MEMORY = ("can't allocate memory", "not enough memory", "Unable to allocate")
 
 def explain(error: Exception, debug: bool) -> int:
     """Prints one line about an error, after its traceback if `debug`; returns the exit code."""
+    if isinstance(error, BrokenPipeError):  # the reader of the output, such as `head`, has gone: nothing to say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would complain at its end
+        return UNEXPECTED
     if debug:
         print(*map(harmless, "".join(traceback.format_exception(error)).splitlines()), sep="\n", file=sys.stderr)
     expected = isinstance(error, (ValueError, OSError, MissingPackage))

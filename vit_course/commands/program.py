@@ -1,8 +1,6 @@
 """The command line: what `python -m vit_course` and `vit-course` do."""
 
 import argparse
-import os
-import sys
 
 from vit_course._support.inputs.rules import harmless
 from vit_course.commands import (
@@ -44,8 +42,5 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(harmless(f"unrecognized arguments: {' '.join(options.rest)}"))
     try:
         return options.run(options)
-    except BrokenPipeError:  # the reader of the output, such as `head`, has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would complain at its end
-        return failures.UNEXPECTED
     except Exception as error:
         return failures.explain(error, options.debug)
