@@ -12,12 +12,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from vit_course.teaching.classroom import find_submission
 from vit_course.teaching.classroom.collect import make_readable
-from vit_course.teaching.classroom.grading_cell import Graded, without_hidden_tests
+from vit_course.teaching.classroom.grading_cell import GradingCell, without_hidden_tests
 from vit_course.teaching.classroom.parse_notebook import read_notebook
-from vit_course.teaching.classroom.repair import AssignmentCell, mend
-from vit_course.teaching.classroom.sandbox import Unprotected
+from vit_course.teaching.classroom.repair import AssignmentCell, repair_cells
+from vit_course.teaching.classroom.sandbox import Sandbox
 
-SHARE = Graded("further.share", "shares", (1_234_567_890, 1_098_765_432), 4)
+SHARE = GradingCell("further.share", "shares", (1_234_567_890, 1_098_765_432), 4)
 STUB = "def shares():\n    raise NotImplementedError"
 ANSWER = AssignmentCell("further-share-answer", "code", STUB, "a", False, solution=True)
 CHECK = AssignmentCell("further-share", "code", SHARE.source, "b", True, points=4.0)
@@ -34,9 +34,9 @@ def mended(*cells):
     """-> the sources of the cells, with the name of a check in place of its source, and the notes."""
     notebook = new_notebook(cells=list(cells))
     given = frozenset({OWN, STUB, SHARE.source})
-    notes = mend(notebook, [ANSWER, CHECK], given)
+    notes = repair_cells(notebook, [ANSWER, CHECK], given)
     sources = [cell.source for cell in notebook.cells]
-    assert mend(notebook, [ANSWER, CHECK], given) == [] and [cell.source for cell in notebook.cells] == sources
+    assert repair_cells(notebook, [ANSWER, CHECK], given) == [] and [cell.source for cell in notebook.cells] == sources
     assert all("grade_id" in cell.metadata["nbgrader"] for cell in notebook.cells if "nbgrader" in cell.metadata)
     found = [cell.source if cell.source != SHARE.source else "CHECK" for cell in notebook.cells]
     return found, notes
@@ -79,7 +79,7 @@ def test_a_check_stands_once_after_its_answer(cells, expected, note):
 
 def test_an_answer_that_a_person_reads_is_put_back():
     notebook = new_notebook(cells=[new_markdown_cell("text")])
-    assert mend(notebook, [ESSAY]) == ["essay was missing and was put back at the end"]
+    assert repair_cells(notebook, [ESSAY]) == ["essay was missing and was put back at the end"]
     assert notebook.cells[-1].metadata["nbgrader"]["grade_id"] == "essay"
 
 
@@ -114,7 +114,7 @@ def test_whatever_a_file_holds(tmp_path, text, sources, words):
 
 
 def handed_in(tmp_path, **options):
-    return make_readable(tmp_path, "14_several_processes", [ANSWER, CHECK], Unprotected(), **options)
+    return make_readable(tmp_path, "14_several_processes", [ANSWER, CHECK], Sandbox(), **options)
 
 
 def write(path, *cells):
@@ -173,7 +173,7 @@ def test_links_and_what_is_not_a_learners_do_not_come_along(tmp_path):
     assert found == {"data/mine.csv", "timestamp.txt", "14_several_processes.ipynb", "handed_in.sha256"}
 
 
-OTHER = Graded("patchify.count", "count", (), 2).source
+OTHER = GradingCell("patchify.count", "count", (), 2).source
 
 
 def bottomless(place):

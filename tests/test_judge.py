@@ -6,9 +6,9 @@ import pytest
 
 from vit_course.checks.exercise import EXERCISES
 from vit_course.teaching.classroom.grade_submission import read_verdict
-from vit_course.teaching.classroom.grading_cell import Graded
+from vit_course.teaching.classroom.grading_cell import GradingCell
 from vit_course.teaching.classroom.learner_process import LearnerProcess
-from vit_course.teaching.classroom.sandbox import Unprotected
+from vit_course.teaching.classroom.sandbox import Sandbox
 
 pytestmark = pytest.mark.slow
 # They look at a mask, at hooks on a model, at an optimiser's steps, and at a model's gradients.
@@ -17,10 +17,10 @@ NAMES = ("attention.weights", "maps.record", "training.step", "vit.independent")
 
 def test_an_answer_gets_in_class_what_it_gets_in_the_notebook(tmp_path):
     judged, expected = [], []
-    with LearnerProcess(tmp_path, Unprotected()) as process:
+    with LearnerProcess(tmp_path, Sandbox()) as process:
         for name in NAMES:
             one = exercises.all_exercises()[name][1]
-            graded = Graded(name, one.answer, (), EXERCISES[name].points)
+            graded = GradingCell(name, one.answer, (), EXERCISES[name].points)
             wrong = [answers.code(answer) for answer, _ in answers.WRONG[name][:24:8]]
             for code in (one.solution, one.stub_code, *filter(None, wrong)):
                 for source in (*exercises.given(name), code):

@@ -10,12 +10,12 @@ from nbgrader.api import Gradebook
 
 from vit_course.__main__ import main
 from vit_course.teaching.classroom import export_marks, nbgrader_settings
-from vit_course.teaching.classroom.grade_submission import Report, Verdict, shown
-from vit_course.teaching.classroom.grading_cell import Graded
+from vit_course.teaching.classroom.grade_submission import Report, Verdict, grading_outputs
+from vit_course.teaching.classroom.grading_cell import GradingCell
 
 # Of nbgrader's own code.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Object of type")]
-GRADED = Graded("further.share", "shares", (), 4)
+GRADED = GradingCell("further.share", "shares", (), 4)
 WRONG = Verdict(GRADED, (Report(0.0, "uneven", "not yet"),))
 UNJUDGED = Verdict(GRADED, (), "the time for the whole submission had run out")
 
@@ -48,7 +48,7 @@ def gradebook(made, tmp_path):
 def save(gradebook: Gradebook, student: str, verdict: Verdict) -> None:
     """As nbgrader does after a submission has run."""
     gradebook.add_submission("14_several_processes", student)
-    cell = new_code_cell(GRADED.source, outputs=shown(verdict))
+    cell = new_code_cell(GRADED.source, outputs=grading_outputs(verdict))
     cell.metadata["nbgrader"] = {"grade": True, "solution": False, "grade_id": "further-share", "points": 4}
     about = {
         "notebook": "14_several_processes", "assignment": "14_several_processes", "student": student,
@@ -73,7 +73,7 @@ def test_what_was_not_judged_is_no_zero(gradebook, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["table", "moodle", "canvas"])
-def test_names_are_no_formulas_and_the_gradebook_is_no_place_for_marks(form, gradebook, tmp_path, monkeypatch):
+def test_names_are_no_formulas_and_a_full_disk_leaves_the_earlier_file(form, gradebook, tmp_path, monkeypatch):
     gradebook.add_student("=cmd", last_name="@SUM(1+1)", first_name="-x", email="+a@example.org")
     found, path = export_marks.marks(gradebook), tmp_path / "marks.csv"
     path.touch(0o600)
@@ -83,10 +83,7 @@ def test_names_are_no_formulas_and_the_gradebook_is_no_place_for_marks(form, gra
     assert "'=cmd" in cells and any(cell.startswith("'@SUM(1+1)") for cell in cells)
     assert [cell for cell in cells if cell != "-" and cell.startswith(("=", "+", "-", "@"))] == []
     assert path.stat().st_mode & 0o777 == 0o600
-    before, book = path.read_bytes(), tmp_path / "gradebook.db"
-    with pytest.raises(ValueError, match=r"gradebook\.db is a database, such as the gradebook: name another file"):
-        export_marks.write(found, form, book)
-    assert book.read_bytes().startswith(export_marks.SQLITE)
+    before = path.read_bytes()
     monkeypatch.setattr(
         "vit_course._support.files.atomic.os.fsync", MagicMock(side_effect=OSError(28, "No space left"))
     )

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from vit_course.teaching.classroom import containers, control_group, isolation, sandbox_environment
-from vit_course.teaching.classroom.sandbox import HOME, Limits, SandboxSettings
+from vit_course.teaching.classroom.sandbox import WRITABLE, Limits, SandboxSettings
 
 SECRET = "a-token-of-the-teacher"
 LIMITS = Limits(memory=1.0, processes=60, disk=0.01, minutes=1.0)
@@ -76,12 +76,12 @@ for place in sorted({"/", *(line.split()[1] for line in open("/proc/mounts"))}):
 
 
 def test_every_writable_place_has_a_size(way, tmp_path):
-    course = Path("/usr/share/doc")  # inside a visible folder, so that it must be covered
+    course = Path("/usr/share/doc")  # inside a visible folder, so that it must be to_cover
     sizes = dict(line.rsplit(" ", 1) for line in ran(way, tmp_path, FILLS, hidden=(course,)).splitlines())
     written = {place: int(size) for place, size in sizes.items() if int(size)}
     # A container's own /dev is in memory too: 64 MB, which its limit of memory includes.
     assert written.pop("/dev", 0) <= (2**26 if way.name in ("podman", "docker") else 0)
-    assert {HOME, "/tmp"} <= written.keys() <= {HOME, "/tmp", "/dev/shm"}
+    assert {WRITABLE, "/tmp"} <= written.keys() <= {WRITABLE, "/tmp", "/dev/shm"}
     assert all(size <= 0.01 * 2**30 + 4096 for size in written.values()), written
 
 
@@ -217,7 +217,7 @@ def test_the_command_line_of_a_container(name, tmp_path, monkeypatch):
     assert line[:2] == [name, "run"] and line[-3:] == [containers.IMAGE, "python", "x"]
     for words in (
         "--network none", "--pull never", "--log-driver none", "--cap-drop ALL", "--security-opt no-new-privileges",
-        "--memory 5120m", "--memory-swap 5120m", "--pids-limit 256", f"--tmpfs {HOME}:size={2**30},mode=1777",
+        "--memory 5120m", "--memory-swap 5120m", "--pids-limit 256", f"--tmpfs {WRITABLE}:size={2**30},mode=1777",
         f"--tmpfs /tmp:size={2**30},mode=1777", f"--shm-size {2**30}", f"--tmpfs {course}:ro,size=4k",
         f"--volume {given}:/given/0:ro", "--name vit-course-7", "--env https_proxy= ", "--env HTTPS_PROXY= ",
     ):  # fmt: skip

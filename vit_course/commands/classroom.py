@@ -24,7 +24,7 @@ def add_to(commands) -> None:
         "classroom",
         help="make an nbgrader course of the exercises, and grade what comes back",
         description="Makes an nbgrader course folder: one assignment per chapter, with solutions and hidden tests. "
-        "Grades submissions in a process that sees neither. res/teachers_guide.md says how to use it with a class.",
+        "Grades submissions in a sandbox. res/teachers_guide.md says how to use it with a class.",
     )
     steps = classroom.add_subparsers(required=True, metavar="STEP")
     make = steps.add_parser("make", help="make the course folder")
@@ -80,6 +80,12 @@ def _add_lists(steps) -> None:
     export.set_defaults(run=run_export)
 
 
+def _workflow():
+    with extra("classroom", "a classroom"):
+        from vit_course.teaching.classroom import workflow
+    return workflow
+
+
 def run_make(options) -> int:
     """Makes the nbgrader course and says what to do next; returns 0."""
     with extra("classroom", "a classroom"):
@@ -93,13 +99,12 @@ def run_make(options) -> int:
 
 def run_grade(options) -> int:
     """Grades the submissions of an assignment; returns 0, or 1 if a submission has no mark."""
-    from vit_course.teaching.classroom import workflow
-
     if options.jobs < 1:
         raise ValueError(f"--jobs must be at least 1, got {options.jobs}")
     limits = {name: value for name in LIMITS if (value := getattr(options, name)) is not None}
     Limits(**limits)  # or an error, before anything is graded
     settings = [f"--RunInSandbox.{name}={value}" for name, value in limits.items()]
+    workflow = _workflow()
     sandbox = choose(options.isolation, options.unprotected)
     given = (options.student or (), options.force, options.jobs, settings)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # stops as after Ctrl+C
@@ -108,16 +113,13 @@ def run_grade(options) -> int:
 
 def run_roster(options) -> int:
     """Imports a class list into the gradebook; returns 0."""
-    from vit_course.teaching.classroom import workflow
-
-    say(workflow.take_roster(options.folder, options.list, options.id_column))
+    say(_workflow().take_roster(options.folder, options.list, options.id_column))
     return 0
 
 
 def run_export(options) -> int:
     """Writes the marks in the form that was asked for; returns 0."""
-    from vit_course.teaching.classroom import workflow
-
+    workflow = _workflow()
     out = options.out or options.folder / f"{options.form}.csv"
     check_new_file(out, ".csv", options.force)
     forms = (options.form, out, options.assignment, options.student, options.missing_is_zero, options.unlisted)

@@ -5,15 +5,15 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from vit_course.teaching.classroom.sandbox import HOME, Bubblewrap, Limits
+from vit_course.teaching.classroom.sandbox import FOR_PYTORCH, WRITABLE, Bubblewrap, Limits
 from vit_course.teaching.classroom.sandbox_environment import (
+    ETC_FILES,
     PROXIES,
-    SETTINGS,
     SYSTEM,
     clients_environment,
-    covered,
     environment,
     readable_folders,
+    to_cover,
 )
 
 IMAGE = "vit-course-empty"
@@ -47,23 +47,23 @@ class Container(Bubblewrap):
         words += ["--memory", memory, "--memory-swap", memory, "--pids-limit", str(settings.limits.processes)]
         # podman would copy into it what lies below: what a hidden folder holds.
         empty = ",notmpcopyup" if self.name == "podman" else ""
-        for path in (HOME, "/tmp"):
+        for path in (WRITABLE, "/tmp"):
             words += ["--tmpfs", f"{path}:{size},mode=1777{empty}"]
-        words += ["--shm-size", str(int(settings.limits.disk * 2**30)), "--workdir", HOME]
+        words += ["--shm-size", str(int(settings.limits.disk * 2**30)), "--workdir", WRITABLE]
         if self.name == "podman":
             words += ["--read-only-tmpfs=false", "--http-proxy=false", "--env-host=false"]
             # Where the grading was killed and did not end it.
             words += ["--timeout", str(int(60 * settings.limits.minutes) + 60)]
             words += ["--userns", "keep-id"] if os.getuid() != 0 else []
-        for path in (*SYSTEM, *SETTINGS, *readable_folders(settings.hidden)):
+        for path in (*SYSTEM, *ETC_FILES, *readable_folders(settings.hidden)):
             if Path(path).exists():
                 words += ["--volume", f"{os.path.realpath(path)}:{path}:ro"]
-        for path in covered(settings.hidden):
+        for path in to_cover(settings.hidden):
             words += ["--tmpfs", f"{path}:ro,size=4k{empty}"]
-        for path, inside in zip(settings.given, self.given(settings), strict=True):
+        for path, inside in zip(settings.readable, self.readable_inside(settings), strict=True):
             words += ["--volume", f"{path}:{inside}:ro"]
         proxies = dict.fromkeys([*PROXIES, *map(str.upper, PROXIES)], "")
-        for name, value in (proxies | environment(HOME)).items():
+        for name, value in (proxies | environment(WRITABLE)).items():
             words += ["--env", f"{name}={value}"]
         return words
 
@@ -71,7 +71,7 @@ class Container(Bubblewrap):
         return 2**20  # in effect none: the container has its own limit
 
     def _megabytes(self, limits: Limits) -> int:
-        return int(limits.memory * 1024) + 1024  # a gigabyte more, for PyTorch itself
+        return int((limits.memory + FOR_PYTORCH) * 1024)
 
     def _trial(self, limits):
         # Without root, some systems start a container without its limits, so its cgroup is asked for them.

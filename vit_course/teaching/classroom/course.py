@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import nbformat
 
 from vit_course.teaching.classroom.exercises import SOLUTION, ExerciseCells, exercises_of, with_holes
-from vit_course.teaching.classroom.grading_cell import Graded
+from vit_course.teaching.classroom.grading_cell import GradingCell
 
 if TYPE_CHECKING:
     from vit_course.checks.exercise import Exercise
@@ -82,20 +82,20 @@ def _assignment(notebook):
         text.source = SOLUTION.sub("", text.source).rstrip()
         stub.source = with_holes(exercise)
         identity = exercise.name.replace(".", "-")
-        _mark(stub, f"{identity}-answer", solution=True)
-        check.source = _graded(exercise)
-        _mark(check, identity, grade=True, locked=True, points=_exercise(exercise).points)
+        _set_metadata(stub, f"{identity}-answer", solution=True)
+        check.source = _grading_source(exercise)
+        _set_metadata(check, identity, grade=True, locked=True, points=_exercise(exercise).points)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     return notebook
 
 
-def _graded(exercise: ExerciseCells) -> str:
+def _grading_source(exercise: ExerciseCells) -> str:
     # Ten digits each, so that no other number on a feedback page equals a seed by chance. No seeds where the check
     # draws nothing: they would only repeat the learner's experiment.
     seeds = tuple(10**9 + secrets.randbelow(10**9) for _ in range(2 if _exercise(exercise).draws else 0))
-    return Graded(exercise.name, exercise.answer, seeds, _exercise(exercise).points).source
+    return GradingCell(exercise.name, exercise.answer, seeds, _exercise(exercise).points).source
 
 
 def _exercise(cells: ExerciseCells) -> "Exercise":
@@ -105,7 +105,7 @@ def _exercise(cells: ExerciseCells) -> "Exercise":
     return EXERCISES[cells.name]
 
 
-def _mark(cell, identity: str, **options) -> None:
+def _set_metadata(cell, identity: str, **options) -> None:
     usual = {"schema_version": 3, "grade": False, "locked": False, "solution": False, "task": False}
     cell.metadata["nbgrader"] = {**usual, "grade_id": identity, **options}
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-CHECK = re.compile(r"^(?:print\(checks\.(\w+\.\w+)\((\w+)\)\)|checks\.(\w+\.\w+)\((\w+)\))$")
+CHECK = re.compile(r"^checks\.(\w+\.\w+)\((\w+)\)$")
 SOLUTION = re.compile(r"<details><summary>Solution</summary>\s*```python\n(.*?)```.*?</details>\s*", re.DOTALL)
 HOLE = "raise NotImplementedError"
 
@@ -44,7 +44,7 @@ def exercises_of(notebook) -> list[ExerciseCells]:
         match = CHECK.match(cell.source) if cell.cell_type == "code" else None
         if not match:
             continue
-        name, answer = filter(None, match.groups())
+        name, answer = match.groups()
         text = next((i for i in range(index, -1, -1) if cells[i].source.startswith("### Exercise ")), None)
         if text is None or any(cells[i].cell_type != "code" for i in range(text + 1, index)) or text + 1 == index:
             raise ValueError(

@@ -14,7 +14,6 @@ from nbgrader.plugins import ExportPlugin
 
 from vit_course._support.files.atomic import write_cells
 
-SQLITE = b"SQLite format 3\0"  # how such a file begins: www.sqlite.org/fileformat.html
 GRADED, NOT_GRADED, MISSING = "graded", "not graded", "missing"
 # The columns of nbgrader's own export, and two more.
 COLUMNS = (
@@ -123,14 +122,9 @@ def write(found: list[Mark], form: str, path: Path, missing_is_zero: bool = Fals
         missing_is_zero: for Moodle and Canvas, whether learners who handed in nothing get 0.
 
     Raises:
-        ValueError: the file is a database, such as the gradebook.
         OSError: as `write_atomically`; any earlier file is intact.
     """
     rows = {"table": _table, "moodle": _moodle, "canvas": _canvas}[form](found, "0" if missing_is_zero else None)
-    if path.is_file():
-        with path.open("rb") as file:
-            if file.read(len(SQLITE)) == SQLITE:
-                raise ValueError(f"{path} is a database, such as the gradebook: name another file")
     write_cells(path, rows)
 
 

@@ -8,18 +8,25 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from vit_course._support.inputs.rules import harmless
-from vit_course.teaching.classroom.grading_cell import NOT_GRADED, REPORTS, SHOWN, Graded, read
+from vit_course.teaching.classroom.grading_cell import (
+    NOT_GRADED_ERROR,
+    REPORT_MIME,
+    SAFE_MIMES,
+    GradingCell,
+    parse_grading_cell,
+)
 from vit_course.teaching.classroom.learner_process import CellEnded, LearnerProcess
 from vit_course.teaching.classroom.sandbox import DEFAULT_LIMITS, Limits
 
 MOST_STARTS = 12
+NO_TIME = "the time for the whole submission had run out"
 MOST_OUTPUTS = 200  # of one cell
 MOST_TEXT = 20_000  # characters of a report
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a check in the sandbox said of an answer; `checks.report.Report` is what it was there.
+    """What a check said of an answer: the part of `checks.report.Report` that comes out of the sandbox.
 
     Args:
         score: from 0 to 1.
@@ -37,12 +44,12 @@ class Verdict:
     """The result of one grading cell.
 
     Args:
-        graded: what the cell asks for.
+        cell: what it asks for.
         reports: of the visible inputs, then of the hidden ones; empty where nothing could be judged.
         why: why the answer could not be judged, or "".
     """
 
-    graded: Graded
+    cell: GradingCell
     reports: tuple[Report, ...]
     why: str = ""
 
@@ -53,30 +60,30 @@ class Verdict:
 
     @property
     def points(self) -> float | None:
-        """The points reached, out of `graded.points`; None where the answer could not be judged."""
-        return None if self.why or self.report is None else self.graded.points * self.report.score
+        """The points reached, out of `cell.points`; None where the answer could not be judged."""
+        return None if self.why or self.report is None else self.cell.points * self.report.score
 
 
-class Submission:
-    """Runs a notebook and fills in its outputs.
+class NotebookGrader:
+    """Runs the cells of a notebook, judges its answers and fills in its outputs.
 
     Args:
         notebook: its cells get their outputs; a grading cell shows the verdict, with the points as its result.
         folder: the submission's folder, with the files that its code reads.
-        isolation, limits, hidden: see `LearnerProcess`.
+        sandbox, limits, hidden: see `LearnerProcess`.
     """
 
     def __init__(
         self,
         notebook: NotebookNode,
         folder: Path,
-        isolation,
+        sandbox,
         limits: Limits = DEFAULT_LIMITS,
         hidden: tuple[Path, ...] = (),
     ):
         self.cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
         self._cell_seconds, self._end = limits.cell_seconds, time.monotonic() + 60 * limits.minutes
-        self._start = lambda: LearnerProcess(folder, isolation, limits, hidden, self._end)
+        self._start = lambda: LearnerProcess(folder, sandbox, limits, hidden, self._end)
         self._process: LearnerProcess | None = None
         self._starts = 0
         self.notes: list[str] = []  # for the teacher
@@ -97,7 +104,7 @@ class Submission:
                     self._run(index)
                 else:
                     verdicts.append(self._judge(graded, index))
-                    cell.outputs = shown(verdicts[-1])
+                    cell.outputs = grading_outputs(verdicts[-1])
         finally:
             self._close()
         return verdicts
@@ -112,20 +119,22 @@ class Submission:
             self._given_up.add(index)
             self._close()
             cell.outputs = [_error("CellEnded", f"{ended}; the notebook continues without this cell")]
-            self.notes.append(f"cell {index + 1} of the code was given up: {ended}")
-        except _OutOfTime as error:
-            cell.outputs = [_error("NotRun", str(error))]
+            self.notes.append(f"code cell {index + 1} was given up: {ended}")
+        except _GaveUp as error:
+            cell.outputs = [_error(NOT_GRADED_ERROR, str(error))]
 
-    def _judge(self, graded: Graded, index: int) -> Verdict:
+    def _judge(self, graded: GradingCell, index: int) -> Verdict:
         try:
             process = self._ready(index)
             # A check limits its own time, and starts anew for each draw, so the time of a cell does not count here.
             outputs, _ = process.run(graded.call, self._end - time.monotonic())
         except CellEnded as ended:
             self._close()
+            if time.monotonic() >= self._end:
+                return Verdict(graded, (), NO_TIME)
             self.notes.append(f"the check of {graded.name} ended the process: {ended}")
             return _failed(graded, "process-ended", f"While `{graded.answer}` was checked, {ended}.")
-        except _OutOfTime as out:
+        except _GaveUp as out:
             return Verdict(graded, (), str(out))
         try:
             verdict, replaced = read_verdict(graded, outputs)
@@ -143,7 +152,7 @@ class Submission:
         while self._process is None:
             self._starts += 1
             if self._starts > MOST_STARTS:
-                raise _OutOfTime(f"the process ended {MOST_STARTS} times: the rest was not run")
+                raise _GaveUp(f"the process ended {MOST_STARTS} times: the rest was not run")
             self._process = self._start()
             for earlier in range(index):
                 if asked_for(self.cells[earlier]) is None and earlier not in self._given_up:
@@ -158,7 +167,7 @@ class Submission:
     def _seconds(self) -> float:
         left = self._end - time.monotonic()
         if left <= 0:
-            raise _OutOfTime("the time for the whole submission had run out")
+            raise _GaveUp(NO_TIME)
         return min(left, self._cell_seconds)
 
     def _close(self) -> None:
@@ -167,21 +176,21 @@ class Submission:
         self._process = None
 
 
-class _OutOfTime(Exception):
+class _GaveUp(Exception):
     """The time or the number of starts is used up: the rest of the submission is not run."""
 
 
-def asked_for(cell: NotebookNode) -> Graded | None:
+def asked_for(cell: NotebookNode) -> GradingCell | None:
     """What a grading cell asks for; None for any other cell of code."""
-    return read(cell.source) if cell.metadata.get("nbgrader", {}).get("grade") else None
+    return parse_grading_cell(cell.source) if cell.metadata.get("nbgrader", {}).get("grade") else None
 
 
-def _failed(graded: Graded, mistake: str, sentence: str) -> Verdict:
+def _failed(graded: GradingCell, mistake: str, sentence: str) -> Verdict:
     return Verdict(graded, (Report(0.0, mistake, f"{graded.name}: not yet.\n{sentence}"),))
 
 
-def read_verdict(graded: Graded, outputs: list) -> tuple[Verdict, str]:
-    """Reads the outputs of `Graded.call`; returns (the verdict, the function that the submission had replaced, or "").
+def read_verdict(graded: GradingCell, outputs: list) -> tuple[Verdict, str]:
+    """Reads the outputs of `GradingCell.call`; returns (the verdict, what the submission had replaced, or "").
 
     Raises:
         LookupError, TypeError, ValueError, AttributeError: they are no outputs, or hold no report.
@@ -193,10 +202,12 @@ def read_verdict(graded: Graded, outputs: list) -> tuple[Verdict, str]:
                 return _failed(graded, "not-defined", sentence), ""
             error = harmless(f"{output['ename']}: {output['evalue']}"[:300])
             return Verdict(graded, (), f"its check did not run: {error}"), ""
-    (said,) = [output["data"][REPORTS] for output in outputs if REPORTS in output.get("data", {})][-1:]
+    said = [output["data"][REPORT_MIME] for output in outputs if REPORT_MIME in output.get("data", {})][-1]
     reports = tuple(_report(one) for one in said["reports"][: 1 + len(graded.seeds)])
-    busy = [report.text for report in reports if report.mistake == "machine-busy"]
-    return Verdict(graded, reports, *busy[:1]), harmless(str(said["replaced"] or "")[:100])
+    replaced = harmless(str(said["replaced"] or "")[:100])
+    if reports[-1].mistake == "machine-busy":
+        return Verdict(graded, reports, reports[-1].text), replaced
+    return Verdict(graded, reports), replaced
 
 
 def _report(said: dict) -> Report:
@@ -206,7 +217,7 @@ def _report(said: dict) -> Report:
     return Report(float(score), mistake and harmless(str(mistake)[:80]), _text(text)[:MOST_TEXT])
 
 
-def shown(verdict: Verdict) -> list[NotebookNode]:
+def grading_outputs(verdict: Verdict) -> list[NotebookNode]:
     """The outputs of a grading cell: the reports, and the points in the form from which nbgrader reads them."""
     outputs = []
     for place, report in enumerate(verdict.reports):
@@ -216,7 +227,7 @@ def shown(verdict: Verdict) -> list[NotebookNode]:
             outputs.append(_stream(f"{report.text}\n"))
     if verdict.points is None:
         # An error output: without one, nbgrader would give full points.
-        return [*outputs, _error(NOT_GRADED, verdict.why or "nothing was judged")]
+        return [*outputs, _error(NOT_GRADED_ERROR, verdict.why or "nothing was judged")]
     result = {"output_type": "execute_result", "execution_count": 1, "metadata": {}}
     return [*outputs, NotebookNode(**result, data={"text/plain": repr(float(verdict.points))})]
 
@@ -241,8 +252,8 @@ def _outputs(outputs: list) -> list[NotebookNode]:
             elif output["output_type"] == "stream" and output["name"] in ("stdout", "stderr"):
                 made.append(NotebookNode(output_type="stream", name=output["name"], text=_text(output["text"])))
             elif output["output_type"] in ("display_data", "execute_result"):
-                data = {kind: _text(value) for kind, value in output["data"].items() if kind in SHOWN}
-                # A result gives the points of a test cell that is the teacher's own and nbgrader's.
+                data = {kind: _text(value) for kind, value in output["data"].items() if kind in SAFE_MIMES}
+                # nbgrader takes the result of a teacher's own test cell as its points.
                 is_result = output["output_type"] == "execute_result"
                 count = {"execution_count": None} if is_result else {}
                 made.append(NotebookNode(output_type=output["output_type"], data=data, metadata={}, **count))

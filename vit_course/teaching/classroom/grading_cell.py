@@ -27,13 +27,15 @@ DIGEST = "handed_in.sha256"  # beside it: the hash of what was graded
 TIMESTAMP = "timestamp.txt"  # beside it: nbgrader's
 OURS = (VERDICTS, DIGEST, ".ipynb_checkpoints")  # not part of a submission
 # What is kept of a cell's outputs: text and pictures, but no HTML, JavaScript or SVG, which could hold a script.
-SHOWN = ("text/plain", "image/png", "image/jpeg")
-REPORTS = "application/json"  # as which the reports of a check come out of the sandbox
-NOT_GRADED = "NotGraded"  # the error shown by a grading cell whose answer could not be judged: it has no points, not 0
+SAFE_MIMES = ("text/plain", "image/png", "image/jpeg")
+REPORT_MIME = "application/json"  # the MIME type under which the reports of a check come out of the sandbox
+NOT_GRADED_ERROR = (
+    "NotGraded"  # the error shown by a grading cell whose answer could not be judged: it has no points, not 0
+)
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradingCell:
     """What a grading cell asks for.
 
     Args:
@@ -46,14 +48,14 @@ class Graded:
     name: str
     answer: str
     seeds: tuple[int, ...]
-    points: float
+    points: int
 
     @property
     def source(self) -> str:
         """The source of the grading cell."""
         asked = {"name": self.name, "answer": self.answer}
         hidden = HIDDEN_SOURCE.format(**asked, seeds=list(self.seeds)) if self.seeds else ""
-        return SOURCE.format(**asked, hidden=hidden, points=f"{self.points:g}")
+        return SOURCE.format(**asked, hidden=hidden, points=self.points)
 
     @property
     def call(self) -> str:
@@ -66,7 +68,7 @@ def without_hidden_tests(source: str) -> str:
     return HIDDEN.sub("", source)
 
 
-def read(source: str) -> Graded | None:
+def parse_grading_cell(source: str) -> GradingCell | None:
     """Parses the source of a cell; returns None where it is no grading cell of this course.
 
     A cell without the hidden tests, as learners get it, has no seeds.
@@ -74,4 +76,4 @@ def read(source: str) -> Graded | None:
     call, seeds, points = CALL.search(source), SEEDS.search(source), POINTS.search(source)
     if not call or not points:
         return None
-    return Graded(*call.groups(), tuple(map(int, re.findall(r"\d+", seeds[1]))) if seeds else (), float(points[1]))
+    return GradingCell(*call.groups(), tuple(map(int, re.findall(r"\d+", seeds[1]))) if seeds else (), int(points[1]))

@@ -12,7 +12,7 @@ from IPython.display import display
 
 from vit_course.checks import EXERCISES
 from vit_course.checks.snapshot import Library
-from vit_course.teaching.classroom.grading_cell import REPORTS
+from vit_course.teaching.classroom.grading_cell import REPORT_MIME
 from vit_course.teaching.classroom.resource_limits import limit
 
 _library = Library()
@@ -40,9 +40,9 @@ def judge(name: str, answer: object, seeds: list[int]) -> None:
     """
     replaced = _library.restore()
     reports = []
-    for options in ({}, *({"seed": seed} for seed in seeds)):
-        report = EXERCISES[name].check(answer, **options)
+    for seed in (0, *seeds):
+        report = EXERCISES[name].check(answer, seed=seed)
         reports.append({"score": report.score, "mistake": report.mistake, "text": report.text})
         if not report.score:
             break
-    display({REPORTS: {"replaced": replaced, "reports": reports}}, raw=True)
+    display({REPORT_MIME: {"replaced": replaced, "reports": reports}}, raw=True)

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import psutil
 
-from vit_course._support.files.course_files import PACKAGE
-from vit_course.teaching.classroom.sandbox import DEFAULT_LIMITS, Limits, SandboxSettings, Unprotected
-from vit_course.teaching.classroom.sandbox_environment import libraries
+from vit_course.teaching.classroom.sandbox import DEFAULT_LIMITS, FOR_PYTORCH, Limits, Sandbox, SandboxSettings
+from vit_course.teaching.classroom.sandbox_environment import import_paths
 
 START_SECONDS = 150.0
 MOST_REPLY = 8 * 2**20  # bytes of the outputs of one cell; `run_cells` sends less
@@ -34,7 +33,7 @@ class LearnerProcess:
 
     Args:
         folder: of the submission; its code sees a copy of it.
-        isolation: the sandbox, as from `isolation.choose`.
+        sandbox: as from `isolation.choose`.
         limits: its resource limits.
         hidden: folders that it must not see, such as the course's.
         until: when it is ended, by the clock of `time.monotonic`; by default after the minutes of the limits.
@@ -47,14 +46,14 @@ class LearnerProcess:
     def __init__(
         self,
         folder: Path,
-        isolation: Unprotected,
+        sandbox: Sandbox,
         limits: Limits = DEFAULT_LIMITS,
         hidden: tuple[Path, ...] = (),
         until: float | None = None,
     ):
         import matplotlib  # here, because nbgrader's other commands read what imports this file
 
-        self.limits, self._isolation = limits, isolation
+        self.limits, self._sandbox = limits, sandbox
         self._until = time.monotonic() + 60 * limits.minutes if until is None else until
         self._cell_until = self._until
         self._home = Path(tempfile.mkdtemp(prefix="vit-course-"))
@@ -97,7 +96,7 @@ class LearnerProcess:
         """Ends the process and all processes that it started, and deletes its folder."""
         process = getattr(self, "_process", None)
         if process is not None:
-            self._isolation.end(process, self._settings)
+            self._sandbox.end(process, self._settings)
             for stream in (process.stdin, process.stdout, process.stderr):
                 with contextlib.suppress(OSError):
                     stream.close()
@@ -110,25 +109,25 @@ class LearnerProcess:
         self.close()
 
     def _start(self) -> None:
-        given, fonts = self._isolation.given(self._settings)
+        submission, fonts = self._sandbox.readable_inside(self._settings)
         settings = {
-            "path": [str(PACKAGE.parent), *libraries(self._settings.hidden)],
-            "home": self._isolation.home(self._settings),
-            "given": given,
+            "path": import_paths(self._settings.hidden),
+            "home": self._sandbox.home(self._settings),
+            "submission": submission,
             "fonts": fonts,
-            "limits": self._isolation.bounds(self.limits),
+            "limits": self._sandbox.bounds(self.limits),
         }
         command, pipe = [sys.executable, "-I", "-c", BOOT, json.dumps(settings)], subprocess.PIPE
         # A pipe and not a file for its errors: a submission may find it, and could fill a disk.
-        self._process = self._isolation.start(
+        self._process = self._sandbox.start(
             command, self._settings, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
         )
-        at_most = threading.Timer(START_SECONDS, self._isolation.end, (self._process, self._settings))
+        at_most = threading.Timer(START_SECONDS, self._sandbox.end, (self._process, self._settings))
         at_most.start()
         line = self._process.stdout.readline(MOST_REPLY)
         at_most.cancel()
         if line != b"ready\n":
-            self._isolation.end(self._process, self._settings)
+            self._sandbox.end(self._process, self._settings)
             lines = os.read(self._process.stderr.fileno(), 2**16).decode(errors="replace").strip().splitlines()
             raise RuntimeError(lines[-1] if lines else "the process ended before it was ready")
         threading.Thread(target=self._watch, daemon=True).start()
@@ -136,30 +135,29 @@ class LearnerProcess:
     def _watch(self) -> None:
         # The limits of setrlimit hold for single processes; this watches the sum over all of them.
         while self._process.poll() is None:
-            # A gigabyte more than the limit, for PyTorch itself.
-            most = (self.limits.memory + 1) * 2**30
-            about = (self._process.pid, self._isolation.in_memory, self.limits.processes)
-            memory, count = _taken(*about)
+            most = (self.limits.memory + FOR_PYTORCH) * 2**30
+            about = (self._process.pid, self._sandbox.in_memory, self.limits.processes)
+            memory, count = _usage(*about)
             if count > self.limits.processes:
-                self._why = f"more than the {self.limits.processes} processes allowed"
-            elif memory > most and _taken(*about, exactly=True)[0] > most:
-                self._why = f"more memory than the {self.limits.memory:g} GB allowed"
+                self._why = f"more than the {self.limits.processes} processes allowed were running"
+            elif memory > most and _usage(*about, exactly=True)[0] > most:
+                self._why = f"more memory than the {self.limits.memory:g} GB allowed was used"
             elif time.monotonic() > self._until:
-                self._why = f"more time than the {self.limits.minutes:g} minutes allowed"
+                self._why = f"more time than the {self.limits.minutes:g} minutes allowed had passed"
             elif time.monotonic() > self._cell_until:
-                self._why = "more time than one cell may take"
+                self._why = "more time than one cell may take had passed"
             if self._why:
-                return self._isolation.end(self._process, self._settings)
+                return self._sandbox.end(self._process, self._settings)
             time.sleep(0.2)
 
 
-def _taken(number: int, in_memory: tuple[str, ...], most: int, exactly: bool = False) -> tuple[float, int]:
+def _usage(pid: int, in_memory: tuple[str, ...], most: int, exactly: bool = False) -> tuple[float, int]:
     # The memory in bytes and the number of threads, over all processes. With `exactly`, pages that forked processes
     # share count once, where the system reports it; that is slow, so it is done only where the sum looks too large.
     # Where there are more than `most` processes, only their number.
     memory, count, files = 0.0, 0, {}
     with contextlib.suppress(psutil.Error):
-        root = psutil.Process(number)
+        root = psutil.Process(pid)
         every = [root, *root.children(recursive=True)]
         if len(every) > most:  # a fork bomb: looking at each would take longer than it takes to grow
             return 0.0, len(every)
@@ -172,17 +170,17 @@ def _taken(number: int, in_memory: tuple[str, ...], most: int, exactly: bool = F
     return memory + sum(files.values()), count
 
 
-def _files_in_memory(number: int, places: tuple[str, ...]) -> dict:
+def _files_in_memory(pid: int, places: tuple[str, ...]) -> dict:
     # The bytes in a process's in-memory file systems, and in the anonymous files (memfd) that it has open.
     found = {}
     for place in places:
         with contextlib.suppress(OSError):
-            size = os.statvfs(f"/proc/{number}/root{place}")
+            size = os.statvfs(f"/proc/{pid}/root{place}")
             # Each file, even an empty one, takes about a kilobyte of the kernel's memory.
             taken = (size.f_blocks - size.f_bfree) * size.f_frsize + 1024 * (size.f_files - size.f_ffree)
-            found[place] = taken if size.f_blocks < 2**40 else 0
+            found[place] = taken if size.f_blocks < 2**40 else 0  # without a size, as on a host
     with contextlib.suppress(OSError):
-        for entry in os.scandir(f"/proc/{number}/fd"):
+        for entry in os.scandir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError):
                 if str(Path(entry.path).readlink()).startswith("/memfd:"):
                     size = Path(entry.path).stat()

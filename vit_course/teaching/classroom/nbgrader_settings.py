@@ -14,7 +14,6 @@ from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPrep
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     CheckCellMetadata,
-    ClearHiddenTests,
     ClearOutput,
     GetGrades,
     IgnorePattern,
@@ -26,12 +25,13 @@ from nbgrader.preprocessors import (
 )
 from traitlets import Float, Integer, Unicode
 
-from vit_course.teaching.classroom.course import course_id
-from vit_course.teaching.classroom.grade_submission import Submission
-from vit_course.teaching.classroom.grading_cell import NOT_GRADED, VERDICTS, without_hidden_tests
-from vit_course.teaching.classroom.isolation import named
+from vit_course.teaching.classroom.grade_submission import NotebookGrader
+from vit_course.teaching.classroom.grading_cell import NOT_GRADED_ERROR, VERDICTS, without_hidden_tests
+from vit_course.teaching.classroom.isolation import sandbox_named
 from vit_course.teaching.classroom.repair import AssignmentCell
 from vit_course.teaching.classroom.sandbox import DEFAULT_LIMITS, Limits
+
+NO_POINTS = "not graded: "  # before the reason, in the verdicts as text
 
 
 def wanted_cells(notebook) -> list[AssignmentCell]:
@@ -66,20 +66,22 @@ class RunInSandbox(NbGraderPreprocessor):
             ValueError: nbgrader was called directly, so that no submission has been read and repaired.
             RuntimeError: the process for the learner's code does not start.
         """
-        sandbox = named(self.isolation)
-        limits = Limits(self.memory, self.processes, self.minutes, self.disk, self.cell_seconds)
+        sandbox = sandbox_named(self.isolation)
+        limits = Limits(
+            memory=self.memory, processes=self.processes, minutes=self.minutes, disk=self.disk,
+            cell_seconds=self.cell_seconds,
+        )  # fmt: skip
         folder = Path(resources["metadata"]["path"]).resolve()
-        hidden = (Path(self.course or folder).resolve(),)
-        submission = Submission(nb, folder, sandbox, limits, hidden)
+        submission = NotebookGrader(nb, folder, sandbox, limits, (Path(self.course).resolve(),))
         who, began = resources["nbgrader"]["student"], time.monotonic()
         verdicts = submission.grade()
         points = sum(verdict.points or 0.0 for verdict in verdicts)
-        most = sum(verdict.graded.points for verdict in verdicts)
+        most = sum(verdict.cell.points for verdict in verdicts)
         with contextlib.suppress(OSError):  # nobody reads the output any more
             print(f"{who}: {points:g} of {most:g} points, graded in {time.monotonic() - began:.0f} s", flush=True)
         for verdict in verdicts:
             if verdict.why:
-                self.log.error("%s: %s was not graded: %s", who, verdict.graded.name, verdict.why)
+                self.log.error("%s: %s was not graded: %s", who, verdict.cell.name, verdict.why)
         notes = [*nb.metadata.get("vit_course", {}).get("notes", []), *submission.notes]
         (folder / VERDICTS).write_text(as_text(verdicts, notes), encoding="utf-8", errors="replace")
         return nb, resources
@@ -89,9 +91,8 @@ def as_text(verdicts: list, notes: list[str]) -> str:
     """A submission's verdicts and repairs as plain text, readable without the notebook."""
     lines = [f"- {note}" for note in notes]
     for verdict in verdicts:
-        points = "not graded" if verdict.points is None else f"{verdict.points:g} of {verdict.graded.points:g}"
-        lines += ["", f"{verdict.graded.name}: {points}"]
-        lines += [verdict.why] if verdict.why else []
+        points = NO_POINTS + verdict.why if verdict.points is None else f"{verdict.points:g} of {verdict.cell.points}"
+        lines += ["", f"{verdict.cell.name}: {points}"]
         if verdict.report:
             name = [f"the mistake's name: {verdict.report.mistake}"] if verdict.report.mistake else []
             lines += [f"  {line}" for line in [*verdict.report.text.splitlines(), *name]]
@@ -103,14 +104,14 @@ class SaveVerdicts(SaveAutoGrades):
 
     def _add_score(self, cell, resources):
         super()._add_score(cell, resources)
-        if any(output.output_type == "error" and output.ename == NOT_GRADED for output in cell.get("outputs", [])):
+        if any(output.get("ename") == NOT_GRADED_ERROR for output in cell.get("outputs", [])):
             about = (self.notebook_id, self.assignment_id, self.student_id)
             grade = self.gradebook.find_grade(cell.metadata["nbgrader"]["grade_id"], *about)
             grade.auto_score, grade.needs_manual_grade = None, True
             self.gradebook.db.commit()
 
 
-class HideHiddenTests(ClearHiddenTests):
+class HideHiddenTests(NbGraderPreprocessor):
     """Takes hidden tests out of the feedback, and the tracebacks that would quote them."""
 
     def preprocess_cell(self, cell, resources, cell_index):
@@ -129,13 +130,14 @@ POLICY = (
     "style-src 'unsafe-inline'\">"
 )
 # The HTML elements and attributes that text may have.
-WORDS = ("a", "b", "code", "del", "em", "i", "img", "s", "span", "strong", "sub", "sup", "u")
-BLOCKS = ("blockquote", "br", "details", "div", "h1", "h2", "h3", "h4", "hr", "li", "ol", "p", "pre", "summary", "ul")
-TABLES = ("dd", "dl", "dt", "table", "tbody", "td", "th", "thead", "tr")
+INLINE_TAGS = ("a", "b", "code", "del", "em", "i", "img", "s", "span", "strong", "sub", "sup", "u")
+BLOCK_TAGS = ("blockquote", "br", "details", "div", "h1", "h2", "h3", "h4", "hr", "li", "ol", "p", "pre", "summary")
+LIST_TAGS = ("ul", "dd", "dl", "dt", "table", "tbody", "td", "th", "thead", "tr")
+TAGS = {*INLINE_TAGS, *BLOCK_TAGS, *LIST_TAGS}
 ATTRIBUTES = {"a": ["href", "title"], "img": ["src", "alt", "title", "width"], "td": ["align"], "th": ["align"]}
 
 
-MOST_WORDS = 20_000  # characters of a text cell
+MOST_CHARACTERS = 20_000  # characters of a text cell
 
 
 class FeedbackPage(HTMLExporter):
@@ -145,12 +147,10 @@ class FeedbackPage(HTMLExporter):
     def markdown2html(self, context, source: str) -> str:
         """Markdown as sanitised HTML; nbgrader's own page does not sanitise it."""
         try:
-            if len(source) > MOST_WORDS:
+            if len(source) > MOST_CHARACTERS:
                 raise ValueError("converting it may take very long")
             text = super().markdown2html(context, source)
-            return bleach.clean(
-                text, {*WORDS, *BLOCKS, *TABLES}, ATTRIBUTES, ["http", "https", "mailto", "data"], strip=True
-            )
+            return bleach.clean(text, TAGS, ATTRIBUTES, ["http", "https", "mailto", "data"], strip=True)
         except Exception:  # text that is too long or cannot be converted, such as one with a missing picture
             return f"<pre>{html.escape(source)}</pre>"
 
@@ -170,7 +170,6 @@ def configure(c, config_file: str) -> None:
     """
     course = str(Path(config_file).resolve().parent)
     c.CourseDirectory.root = course
-    c.CourseDirectory.course_id = course_id(Path(course))
     # Not nbgrader's default, which everybody on the machine may write to.
     c.Exchange.root = str(Path(course) / "exchange")
     c.ExportApp.plugin_class = "vit_course.teaching.classroom.export_marks.Table"

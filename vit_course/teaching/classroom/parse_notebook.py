@@ -32,9 +32,9 @@ def read_notebook(path: Path) -> tuple[nbformat.NotebookNode | None, list[str]]:
     try:
         raw, notes = _cells(json.loads(text)), []
     except (ValueError, RecursionError):
-        raw = _cells_of_a_torn(text)
+        raw = _cells_of_truncated(text)
         notes = [f"{path.name} is damaged; {len(raw)} cells at its beginning could be read"] if raw else []
-    cells = [cell for cell in map(_sound, raw) if cell is not None]
+    cells = [cell for cell in map(_valid_cell, raw) if cell is not None]
     if not cells:
         return None, [f"{path.name} is not a notebook, or has no cells"]
     if len(cells) < len(raw):
@@ -60,16 +60,11 @@ def _leave_out_pictures(cells: list) -> None:
 def _cells(data) -> list:
     if not isinstance(data, dict):
         return []
-    if data.get("nbformat") == 3:  # an old format
-        try:
-            data = nbformat.convert(nbformat.from_dict(data), 4)
-        except Exception:
-            return []
     cells = data.get("cells")
     return cells if isinstance(cells, list) else []
 
 
-def _cells_of_a_torn(text: str) -> list:
+def _cells_of_truncated(text: str) -> list:
     # A truncated upload: the cells before the break can still be parsed.
     found, start = [], re.search(r'"cells"\s*:\s*\[', text)
     decoder, place = json.JSONDecoder(), start.end() if start else len(text)
@@ -82,7 +77,7 @@ def _cells_of_a_torn(text: str) -> list:
         found.append(cell)
 
 
-def _sound(raw) -> nbformat.NotebookNode | None:
+def _valid_cell(raw) -> nbformat.NotebookNode | None:
     if not isinstance(raw, dict) or raw.get("cell_type") not in tuple(NEW):
         return None
     source = raw.get("source", "")

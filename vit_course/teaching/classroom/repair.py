@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from vit_course.teaching.classroom.grading_cell import read, without_hidden_tests
+from vit_course.teaching.classroom.grading_cell import GradingCell, parse_grading_cell, without_hidden_tests
 
 SHOWN = 60  # characters of a name that a learner chose
 
@@ -45,6 +45,11 @@ class AssignmentCell:
         """Whether the cell is a check, graded by program, and not an answer that a person grades."""
         return self.points is not None and not self.solution and not self.task
 
+    @property
+    def check(self) -> GradingCell | None:
+        """What the cell asks for where it is one of the course's checks, else None."""
+        return parse_grading_cell(self.source) if self.automatic else None
+
     def cell(self, source: str | None = None) -> NotebookNode:
         """A new notebook cell with nbgrader's metadata, with this source or by default the assignment's own."""
         made = (new_code_cell if self.kind == "code" else new_markdown_cell)(self.source if source is None else source)
@@ -62,26 +67,28 @@ class AssignmentCell:
         return made
 
 
-def mend(notebook: NotebookNode, wanted: Iterable[AssignmentCell], given: frozenset[str] = frozenset()) -> list[str]:
+def repair_cells(
+    notebook: NotebookNode, wanted: Iterable[AssignmentCell], handed_out: frozenset[str] = frozenset()
+) -> list[str]:
     """Changes a notebook's cells so that each wanted check is there once, after its answer.
 
     Args:
         notebook: of valid cells, as from `parse_notebook.read_notebook`.
         wanted: the assignment's cells, in their order.
-        given: the sources of all cells as they were handed out: their definitions do not count as the learner's.
+        handed_out: the sources of all cells as they were handed out: their definitions do not count as the learner's.
 
     Returns:
         What was wrong or was repaired, in sentences for the teacher.
     """
     wanted = {cell.name: cell for cell in wanted}
     notes: list[str] = []
-    cells = [part for cell in notebook.cells for part in _taken_apart(cell, wanted, notes)]
-    cells = [_named(cell, wanted, notes) for cell in cells]
+    cells = [part for cell in notebook.cells for part in _split_merged(cell, wanted, notes)]
+    cells = [_with_metadata(cell, wanted, notes) for cell in cells]
     for name in wanted:
         _keep_one(cells, name, wanted, notes)
     for name, cell in wanted.items():
         if cell.automatic:
-            _place_check(cells, cell, wanted, given, notes)
+            _place_check(cells, cell, wanted, handed_out, notes)
         elif cell.points is not None and _places(cells, name) == []:
             cells.append(cell.cell())
             notes.append(f"{name} was missing and was put back at the end")
@@ -94,11 +101,11 @@ def defines(cell: NotebookNode, name: str) -> bool:
 
     Searches the text line by line, because a cell with a syntax error or a magic cannot be parsed.
     """
-    if cell.cell_type != "code" or read(cell.source):
+    if cell.cell_type != "code" or parse_grading_cell(cell.source):
         return False
-    own = re.compile(rf"(?:(?:async )?def|class) +{re.escape(name)}\b|{re.escape(name)} *(?::[^=]+)?=(?!=)")
+    pattern = re.compile(rf"(?:(?:async )?def|class) +{re.escape(name)}\b|{re.escape(name)} *(?::[^=]+)?=(?!=)")
     for line in cell.source.splitlines():
-        if own.match(line):
+        if pattern.match(line):
             return True
         if line.startswith(("import ", "from ")) and name in re.findall(r"\w+", line.partition("import ")[2]):
             return True
@@ -110,48 +117,45 @@ def is_stub(cell: NotebookNode, wanted: AssignmentCell | None) -> bool:
     return wanted is not None and cell.source.strip() == wanted.source.strip()
 
 
-def _taken_apart(cell: NotebookNode, wanted: dict, notes: list[str]) -> list[NotebookNode]:
+def _split_merged(cell: NotebookNode, wanted: dict, notes: list[str]) -> list[NotebookNode]:
     # Splits a cell in which a check was merged with other code: the learner's lines become a cell before the check.
-    asked = read(cell.source) if cell.cell_type == "code" else None
-    own = next((w for w in wanted.values() if asked and w.automatic and _asks(w) == asked.name), None)
-    if own is None:
+    asked = parse_grading_cell(cell.source) if cell.cell_type == "code" else None
+    expected = next((w for w in wanted.values() if asked and w.check and w.check.name == asked.name), None)
+    if expected is None:
         return [cell]
-    ours = {line.strip() for line in without_hidden_tests(own.source).splitlines()}
+    ours = {line.strip() for line in without_hidden_tests(expected.source).splitlines()}
     rest = "\n".join(line for line in cell.source.splitlines() if not line.strip() or line.strip() not in ours).strip()
     if not re.search(r"^(?:async |def |class |@|import |from |\w+ *=)", rest, re.MULTILINE):
         return [cell]
-    notes.append(f"the check {own.name} and other lines were in one cell, and were separated")
-    answer = wanted.get(f"{own.name}-answer")
+    notes.append(f"the check {expected.name} and other lines were in one cell, and were separated")
+    answer = wanted.get(f"{expected.name}-answer")
     first = answer.cell(rest) if answer and defines(new_code_cell(rest), asked.answer) else new_code_cell(rest)
-    return [first, own.cell()]
+    return [first, expected.cell()]
 
 
-def _named(cell: NotebookNode, wanted: dict, notes: list[str]) -> NotebookNode:
+def _with_metadata(cell: NotebookNode, wanted: dict, notes: list[str]) -> NotebookNode:
     # The cell with the right nbgrader metadata, or with none where the assignment does not know it.
-    marks = cell.metadata.pop("nbgrader", None)
-    given = marks.get("grade_id") if isinstance(marks, dict) else None
+    metadata = cell.metadata.pop("nbgrader", None)
+    grade_id = metadata.get("grade_id") if isinstance(metadata, dict) else None
     # The source of a check identifies it more reliably than its metadata does.
-    asked = read(cell.source) if cell.cell_type == "code" else None
-    name = next((w.name for w in wanted.values() if asked and w.automatic and _asks(w) == asked.name), given)
-    own = wanted.get(name) if isinstance(name, str) else None
-    if own is None:
-        if marks:
-            notes.append(f"a cell has a name that the assignment does not know, {_short(given)}: it was run as code")
+    asked = parse_grading_cell(cell.source) if cell.cell_type == "code" else None
+    name = next((w.name for w in wanted.values() if asked and w.check and w.check.name == asked.name), grade_id)
+    expected = wanted.get(name) if isinstance(name, str) else None
+    if expected is None:
+        if metadata:
+            notes.append(f"a cell has a name that the assignment does not know, {_short(grade_id)}: it was run as code")
         return cell
-    if name != given:
+    if name != grade_id:
         notes.append(f"the check {name} had lost its name")
-    if own.automatic:
-        if given == name and cell.source not in (own.source, without_hidden_tests(own.source)):
+    if expected.automatic:
+        if grade_id == name and cell.source not in (expected.source, without_hidden_tests(expected.source)):
             notes.append(f"the check {name} was changed; the teacher's version counts")
-        return own.cell()
-    if cell.cell_type != own.kind:
-        notes.append(f"{name} was turned into a cell of another type ({cell.cell_type}); it was read as {own.kind}")
-    return own.cell(own.source if own.locked and not own.solution else cell.source)
-
-
-def _asks(check: AssignmentCell) -> str | None:
-    asked = read(check.source)
-    return asked.name if asked else None
+        return expected.cell()
+    if cell.cell_type != expected.kind:
+        notes.append(
+            f"{name} was turned into a cell of another type ({cell.cell_type}); it was read as {expected.kind}"
+        )
+    return expected.cell(expected.source if expected.locked and not expected.solution else cell.source)
 
 
 def _keep_one(cells: list, name: str, wanted: dict, notes: list[str]) -> None:
@@ -174,11 +178,15 @@ def _keep_one(cells: list, name: str, wanted: dict, notes: list[str]) -> None:
                 del cells[place].metadata["nbgrader"]
 
 
-def _place_check(cells: list, check: AssignmentCell, wanted: dict, given: frozenset[str], notes: list[str]) -> None:
-    asked, found = read(check.source), _places(cells, check.name)
-    every = [] if asked is None else [i for i, cell in enumerate(cells) if defines(cell, asked.answer)]
+def _place_check(
+    cells: list, check: AssignmentCell, wanted: dict, handed_out: frozenset[str], notes: list[str]
+) -> None:
+    # Puts the check behind the learner's last definition of its answer; the chapter's own definitions, which were
+    # handed out, and the stub count only where there is no other.
+    found = _places(cells, check.name)
+    every = [i for i, cell in enumerate(cells) if check.check and defines(cell, check.check.answer)]
     stub = wanted.get(f"{check.name}-answer")
-    defined = [i for i in every if cells[i].source not in given or is_stub(cells[i], stub)]
+    defined = [i for i in every if cells[i].source not in handed_out or is_stub(cells[i], stub)]
     written = [i for i in defined if not is_stub(cells[i], stub)]
     last = max(written or defined or _places(cells, f"{check.name}-answer"), default=len(cells) - 1)
     if not found:

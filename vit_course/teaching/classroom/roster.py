@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
 
-# The names of columns, in small letters: Moodle's participants and grades, Canvas's gradebook, nbgrader's own.
+# The names of columns, in lower case: Moodle's participants and grades, Canvas's gradebook, nbgrader's own.
 IDS = ("student_id", "sis login id", "sis user id", "username", "id number", "idnumber", "email address", "email")
 FIRST = ("first_name", "first name", "firstname")
 LAST = ("last_name", "last name", "lastname", "surname")
@@ -23,7 +23,7 @@ def read_roster(path: Path, id_column: str | None = None) -> list[dict[str, str]
         id_column: the heading of the column to use as nbgrader's student id, which also names the submission's folder.
 
     Raises:
-        ValueError: the file is no such list, an id cannot be the name of a folder, or an id occurs twice.
+        ValueError: the file is not a class list, an id cannot be the name of a folder, or an id occurs twice.
         OSError: the file cannot be read.
     """
     with path.open("rb") as file:
@@ -47,10 +47,10 @@ def read_roster(path: Path, id_column: str | None = None) -> list[dict[str, str]
     found, lines = [], {}
     for line, row in enumerate(rows[1:], 2):
         values = dict(zip(headings, (value.strip() for value in row), strict=False))
-        if not any(values.values()) or (of_canvas and _is_none(values)):
+        if not any(values.values()) or (of_canvas and _is_no_learner(values)):
             continue
         one = _learner(values, of_canvas) | {"id": values.get(chosen, "")}
-        if not _is_folder(one["id"]):
+        if not _is_folder_name(one["id"]):
             raise ValueError(
                 f"line {line} of {path}: {one['id'][:80]!r} in column {chosen!r} cannot be a folder's name"
             )
@@ -64,7 +64,7 @@ def read_roster(path: Path, id_column: str | None = None) -> list[dict[str, str]
     return found
 
 
-def _is_folder(name: str) -> bool:
+def _is_folder_name(name: str) -> bool:
     # Whether the name is valid for a folder on every system, and cannot be taken for a command-line option.
     if not re.fullmatch(r"[\w@+][\w@+. -]{0,99}", name) or name.endswith((" ", ".")):
         return False
@@ -110,6 +110,6 @@ def _learner(values: dict[str, str], of_canvas: bool) -> dict[str, str]:
     return one
 
 
-def _is_none(values: dict[str, str]) -> bool:
+def _is_no_learner(values: dict[str, str]) -> bool:
     # Rows of Canvas that are no learners: the points possible, and the test student.
     return "points possible" in values["student"].lower() or values["student"] == "Student, Test"

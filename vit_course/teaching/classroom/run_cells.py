@@ -1,7 +1,7 @@
 """The program inside the sandbox: runs a submission's cells in a Jupyter kernel, by nbclient, as a notebook does.
 
 `LearnerProcess` starts it. Each line of its standard input is the source of a cell as JSON, and it answers each with a
-line of JSON, the cell's outputs. The kernel gets other standard files.
+line of JSON, the cell's outputs. The kernel's standard files are /dev/null, so that cells cannot write between them.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ from pathlib import Path
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
-from vit_course.teaching.classroom.grading_cell import REPORTS, SHOWN
+from vit_course.teaching.classroom.grading_cell import REPORT_MIME, SAFE_MIMES
 from vit_course.teaching.classroom.list_files import plain_files
 
 START_SECONDS = 120
@@ -64,7 +64,7 @@ def _shown(outputs: list) -> list[dict]:
         elif output.output_type == "error":
             output.traceback = output.traceback[:200]
         else:
-            output.data = {kind: value for kind, value in output.data.items() if kind in (REPORTS, *SHOWN)}
+            output.data = {kind: value for kind, value in output.data.items() if kind in (REPORT_MIME, *SAFE_MIMES)}
         room -= len(json.dumps(output))
         if room > 0:
             shown.append(output)
@@ -79,7 +79,7 @@ def _leave_session_keyring() -> None:
 
 
 def _make_home(settings: dict) -> None:
-    home, given = Path(settings["home"]), Path(settings["given"])
+    home, given = Path(settings["home"]), Path(settings["submission"])
     for name in ("work", "tmp", "home"):
         (home / name).mkdir(parents=True, exist_ok=True)
     for inner in plain_files(given):

@@ -13,27 +13,27 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from vit_course._support.files.course_files import PACKAGE
 from vit_course._support.inputs.rules import check, real, whole
 from vit_course.teaching.classroom.control_group import new_group, remove_group
 from vit_course.teaching.classroom.sandbox_environment import (
-    SETTINGS,
+    ETC_FILES,
     SYSTEM,
-    covered,
     environment,
-    libraries,
+    import_paths,
     readable_folders,
+    to_cover,
 )
 
-OF_BUBBLEWRAP = 10  # its own processes, and a few more, so that it is seen that a submission has too many
-HOME, GIVEN = "/submission", "/given"  # their paths inside the sandbox
+SPARE_PROCESSES = 10  # for bubblewrap itself, and so that the watcher sees too many before the kernel refuses them
+FOR_PYTORCH = 1  # gigabytes of memory on top of the limit
+WRITABLE, READABLE = "/submission", "/given"  # the paths inside: a folder to write to, and what may be read
 # A program that finds what a submission needs; its arguments are the folders to import from.
-FINDS_ALL = """
+TRIAL = """
 import importlib.util, sys
 sys.path[:0] = sys.argv[1:]
 import vit_course.teaching.classroom.run_cells
 missing = [name for name in ("torch", "ipykernel", "matplotlib") if importlib.util.find_spec(name) is None]
-print("42" if not missing else f"without {missing}")
+print("ok" if not missing else f"without {missing}")
 """
 NOT_PROTECTED = (
     "a submission's code runs as you: it can read and change whatever you can (solutions, marks, the work of others, "
@@ -84,19 +84,19 @@ class SandboxSettings:
 
     Args:
         home: a new folder, used where the sandbox has no home folder of its own; its name also names the container.
-        given: files and folders that it may read.
+        readable: files and folders that it may read.
         limits: its resource limits.
         hidden: folders that it must not see.
     """
 
     home: Path
-    given: tuple[Path, ...]
+    readable: tuple[Path, ...]
     limits: Limits
     hidden: tuple[Path, ...] = ()
 
 
-class Unprotected:
-    """No isolation: a process that runs as the teacher."""
+class Sandbox:
+    """Starts and ends processes; this base class without isolation, as the teacher, and the others in a sandbox."""
 
     name = "no isolation"
     lacks = NOT_PROTECTED
@@ -110,16 +110,16 @@ class Unprotected:
         """The path of the process's home folder inside the sandbox."""
         return str(settings.home)
 
-    def given(self, settings: SandboxSettings) -> list[str]:
-        """The paths of the given files and folders inside the sandbox."""
-        return [str(path) for path in settings.given]
+    def readable_inside(self, settings: SandboxSettings) -> list[str]:
+        """The paths of the readable files and folders inside the sandbox."""
+        return [str(path) for path in settings.readable]
 
     def bounds(self, limits: Limits) -> dict[str, int]:
         """The limits that the process sets for itself, as `resource_limits.limit` takes them."""
         return {
             "memory": int(limits.memory * 2**30),
             "processes": self._processes(limits.processes),
-            "seconds": int(limits.minutes * 60 * (os.cpu_count() or 1)),
+            "seconds": int(limits.minutes * 60 * (os.cpu_count() or 1)),  # the threads of a process add up
             "file": int(limits.disk * 2**30),
         }
 
@@ -157,13 +157,13 @@ class Unprotected:
                 continue
 
 
-class Bubblewrap(Unprotected):
+class Bubblewrap(Sandbox):
     """bwrap(1): a sandbox of Linux namespaces, without a container."""
 
     name, program = "bubblewrap", "bwrap"
     lacks = ""
     # The sandbox's own file systems: all are in memory, and nothing else in it can be written to.
-    in_memory = (HOME, "/tmp", "/dev/shm")
+    in_memory = (WRITABLE, "/tmp", "/dev/shm")
 
     def start(self, command, settings, **options):
         # bwrap is a process of the sandbox too, so a submission can read its environment, which is empty, and its
@@ -173,7 +173,7 @@ class Bubblewrap(Unprotected):
             file.write("".join(f"{word}\0" for word in words).encode(errors="surrogateescape"))
             file.seek(0)
             line = [shutil.which(self.program) or self.program, "--args", str(file.fileno()), "--", *command]
-            if group := new_group(settings.home.name, settings.limits.processes + OF_BUBBLEWRAP):
+            if group := new_group(settings.home.name, settings.limits.processes + SPARE_PROCESSES):
                 line = ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(group / "cgroup.procs"), *line]
             return subprocess.Popen(line, env={}, cwd="/", pass_fds=[file.fileno()], **options)
 
@@ -190,22 +190,22 @@ class Bubblewrap(Unprotected):
         for path in SYSTEM:
             is_link = Path(path).is_symlink()
             words += ["--symlink", str(Path(path).readlink()), path] if is_link else ["--ro-bind-try", path, path]
-        for path in (*SETTINGS, *readable_folders(settings.hidden)):
+        for path in (*ETC_FILES, *readable_folders(settings.hidden)):
             words += ["--ro-bind-try", path, path]
-        for path in covered(settings.hidden):
+        for path in to_cover(settings.hidden):
             words += ["--size", "4096", "--tmpfs", path, "--remount-ro", path]
-        for path, inside in zip(settings.given, self.given(settings), strict=True):
+        for path, inside in zip(settings.readable, self.readable_inside(settings), strict=True):
             words += ["--ro-bind", str(path), inside]
-        for name, value in environment(HOME).items():
+        for name, value in environment(WRITABLE).items():
             words += ["--setenv", name, value]
         # The root and /dev are file systems in memory too, without a size.
-        return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME]
+        return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WRITABLE]
 
     def home(self, settings):
-        return HOME
+        return WRITABLE
 
-    def given(self, settings):
-        return [f"{GIVEN}/{number}" for number in range(len(settings.given))]
+    def readable_inside(self, settings):
+        return [f"{READABLE}/{number}" for number in range(len(settings.readable))]
 
     def end(self, process, settings):
         import psutil
@@ -220,10 +220,6 @@ class Bubblewrap(Unprotected):
         process.wait()
         remove_group(settings.home.name)
 
-    def works(self) -> bool:
-        """Whether a process starts in the sandbox with its limits; an installed program may still not work here."""
-        return not self.why_not()
-
     def why_not(self) -> str:
         """Why no process of the course starts in the sandbox, or ""."""
         if not shutil.which(self.program):
@@ -231,7 +227,7 @@ class Bubblewrap(Unprotected):
         with tempfile.TemporaryDirectory(prefix="vit-course-") as home:
             settings = SandboxSettings(Path(home), (), Limits(memory=1.0, disk=0.01))
             program, expected = self._trial(settings.limits)
-            command = [sys.executable, "-I", "-c", program, str(PACKAGE.parent), *libraries()]
+            command = [sys.executable, "-I", "-c", program, *import_paths()]
             try:
                 process = self.start(command, settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 try:
@@ -249,4 +245,4 @@ class Bubblewrap(Unprotected):
 
     def _trial(self, limits: Limits) -> tuple[str, list[str]]:
         # Returns (a test program, the words that it prints where the sandbox works).
-        return FINDS_ALL, ["42"]
+        return TRIAL, ["ok"]

@@ -9,7 +9,7 @@ from vit_course._support.files.course_files import PACKAGE, course
 # What Python has in its own folder; a virtual environment may share that folder with anything else.
 OF_PYTHON = ("bin", "lib", "lib64", "libexec", "share", "pyvenv.cfg")
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
-SETTINGS = (
+ETC_FILES = (
     "/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime", "/etc/passwd", "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
 )  # fmt: skip
@@ -23,7 +23,7 @@ PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy")
 
 
 def environment(inside: str) -> dict[str, str]:
-    """The environment variables of a sandboxed process whose home folder has the path `inside`."""
+    """The environment variables of a sandboxed process that may write to the folder `inside`."""
     kept = {name: os.environ[name] for name in ("LANG", "OMP_NUM_THREADS", "SYSTEMROOT") if name in os.environ}
     return kept | {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
@@ -39,6 +39,11 @@ def environment(inside: str) -> dict[str, str]:
 def clients_environment() -> dict[str, str]:
     """The environment variables of the program podman or docker itself, which runs outside the sandbox."""
     return {name: os.environ[name] for name in OF_CLIENTS if name in os.environ}
+
+
+def import_paths(hidden: tuple[Path, ...] = ()) -> list[str]:
+    """What a sandboxed process has as `sys.path`: the folder of the course's package, then the libraries."""
+    return [str(PACKAGE.parent), *libraries(hidden)]
 
 
 def libraries(hidden: tuple[Path, ...] = ()) -> list[str]:
@@ -63,7 +68,7 @@ def readable_folders(hidden: tuple[Path, ...] = ()) -> list[str]:
     return sorted(str(Path(path).resolve()) for path in of_python | ours | others)
 
 
-def covered(hidden: tuple[Path, ...]) -> list[str]:
-    """The hidden folders that lie inside a visible folder, and so must be covered."""
+def to_cover(hidden: tuple[Path, ...]) -> list[str]:
+    """The hidden folders that lie inside a visible folder, and so must be to_cover."""
     seen = (*SYSTEM, *readable_folders(hidden))
     return [str(path) for path in hidden if any(Path(path).is_relative_to(folder) for folder in seen)]

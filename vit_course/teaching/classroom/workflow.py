@@ -8,7 +8,6 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -20,18 +19,18 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from vit_course._support.files.atomic import write_atomically
 from vit_course.teaching.classroom import export_marks, nbgrader_settings, roster
-from vit_course.teaching.classroom.collect import AUTOGRADED, READABLE, HandedIn, make_readable
-from vit_course.teaching.classroom.grading_cell import VERDICTS, read
+from vit_course.teaching.classroom.collect import AUTOGRADED, READABLE, CollectedSubmission, make_readable
+from vit_course.teaching.classroom.grading_cell import VERDICTS
 from vit_course.teaching.classroom.repair import AssignmentCell
-from vit_course.teaching.classroom.sandbox import Unprotected
+from vit_course.teaching.classroom.sandbox import Sandbox
 
 CONFIG_NAME, REPORTS = "nbgrader_config.py", "reports"
 CLASS_LIST = "class_list.txt"  # the ids of all class lists that were imported, one a line
 # nbgrader without tracebacks, neither of Ctrl+C, which the command itself reports in one line, nor of errors such as a
-# full disk. Where Ctrl+C comes while Python cleans up an object, it is printed and not raised, and comes again.
-NBGRADER = """
+# full disk. Ctrl+C while Python cleans up an object is printed and not raised; then `_autograde` sends it again.
+RUN_NBGRADER = """
 import signal, sys, traceback
-import vit_course.teaching.classroom
+import vit_course.teaching.classroom  # makes the import of nbgrader fast
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 traceback.format_exc = lambda: "".join(traceback.format_exception_only(sys.exception())).strip()
 printed = sys.unraisablehook
@@ -43,7 +42,7 @@ try:
 except KeyboardInterrupt:
     sys.exit(130)
 """
-NBGRADERS = "Object of type"  # how SQLAlchemy's warnings about nbgrader's own code begin
+SQLALCHEMY_WARNING = "Object of type"  # how SQLAlchemy's warnings about nbgrader's own code begin
 
 
 @contextlib.contextmanager
@@ -59,14 +58,9 @@ def gradebook_of(course: Path) -> Iterator[Gradebook]:
         config = PyFileConfigLoader(CONFIG_NAME, path=str(course.resolve())).load_config()
         settings = CourseDirectory(config=config)
     except Exception as error:  # the settings are a Python program, which may raise anything
-        if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("vit_course."):
-            raise ValueError(
-                f"{course / CONFIG_NAME} is from another version of the course: {error.name} is now "
-                f"{nbgrader_settings.__name__}, so write that in its line that imports configure"
-            ) from error
         raise ValueError(f"{course / CONFIG_NAME} cannot be run: {type(error).__name__}: {error}") from error
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=NBGRADERS)
+        warnings.filterwarnings("ignore", message=SQLALCHEMY_WARNING)
         try:
             gradebook = Gradebook(settings.db_url, settings.course_id)
         except Exception as error:  # an error of SQLite, alembic or nbgrader
@@ -94,7 +88,7 @@ def take_roster(course: Path, file: Path, id_column: str | None = None) -> str:
 
 
 def grade(
-    course: Path, assignment: str, sandbox: Unprotected, students=(), force: bool = False, jobs: int = 1, settings=()
+    course: Path, assignment: str, sandbox: Sandbox, students=(), force: bool = False, jobs: int = 1, settings=()
 ) -> int:
     """Grades the submissions of an assignment, writes a report for the teacher and prints a summary.
 
@@ -113,20 +107,19 @@ def grade(
     Raises:
         ValueError: the folder is no course, or the assignment was not generated.
     """
-    print(": ".join(filter(None, [f"graded with {sandbox.name}", sandbox.lacks])), flush=True)
+    print(": ".join(filter(None, [f"grading with {sandbox.name}", sandbox.lacks])), flush=True)
     with gradebook_of(course) as gradebook:
         wanted = _wanted(gradebook, assignment)
-        graded = () if force else _graded(gradebook, course, assignment)
-    exercises = {one.name: asked for one in wanted if (asked := read(one.source))}
+        graded = () if force else _already_graded(gradebook, course, assignment)
     handed_in = make_readable(course, assignment, wanted, sandbox, students, jobs, graded)
     listed = _class_list(course)
     for one in handed_in:
         if listed and one.student not in listed:
             one.notes.append(f"{one.student} is not in the class list: left out of exports without --unlisted")
     _print_notes(handed_in)
-    done = _autograde(course, assignment, [*settings, f"--RunInSandbox.isolation={sandbox.name}"])
+    exit_code = _autograde(course, assignment, [*settings, f"--RunInSandbox.isolation={sandbox.name}"])
     with gradebook_of(course) as gradebook:
-        _remember(gradebook, course, assignment, handed_in, exercises)
+        _save_ungraded(gradebook, course, assignment, handed_in)
         found = export_marks.marks(gradebook, [assignment], students)
     report = course / REPORTS / f"{assignment}.txt"
     report.parent.mkdir(exist_ok=True)
@@ -134,7 +127,7 @@ def grade(
     print(_summary(found, {one.student: _reasons(course, assignment, one) for one in handed_in}))
     print(f"{report}: every verdict, and everything unusual")
     print(f"next: python -m vit_course classroom export {course} writes the marks as a table")
-    return int(done != 0 or any(one.state == export_marks.NOT_GRADED for one in found))
+    return int(exit_code != 0 or any(one.state == export_marks.NOT_GRADED for one in found))
 
 
 def export(
@@ -175,7 +168,7 @@ def _class_list(course: Path) -> set[str]:
     return set(path.read_text(encoding="utf-8").split("\n")) if path.is_file() else set()
 
 
-def _graded(gradebook: Gradebook, course: Path, assignment: str) -> set[str]:
+def _already_graded(gradebook: Gradebook, course: Path, assignment: str) -> set[str]:
     # The learners whose graded notebook is there, and whose points the gradebook has: it may be an older copy.
     return {
         path.parts[-3]
@@ -206,7 +199,7 @@ def _wanted(gradebook: Gradebook, assignment: str) -> list[AssignmentCell]:
         ) from None
 
 
-def _remember(gradebook: Gradebook, course: Path, assignment: str, handed_in: list[HandedIn], exercises: dict) -> None:
+def _save_ungraded(gradebook: Gradebook, course: Path, assignment: str, handed_in: list[CollectedSubmission]) -> None:
     # An unreadable submission still counts as handed in: the gradebook gets a submission, and lost answers no score.
     for one in handed_in:
         place = course / AUTOGRADED / one.student / assignment
@@ -218,9 +211,9 @@ def _remember(gradebook: Gradebook, course: Path, assignment: str, handed_in: li
             continue
         gradebook.update_or_create_student(one.student)
         submission = gradebook.update_or_create_submission(assignment, one.student)
-        for found in (found for notebook in submission.notebooks for found in notebook.grades):
-            if not judged or (found.name in exercises and exercises[found.name].name in one.lost):
-                found.auto_score, found.needs_manual_grade = None, True
+        for grade in (grade for notebook in submission.notebooks for grade in notebook.grades):
+            if not judged or grade.name in one.lost:
+                grade.auto_score, grade.needs_manual_grade = None, True
         gradebook.db.commit()
         if not judged:  # for a page of feedback
             lines = [f"- {note}" for note in one.notes]
@@ -229,7 +222,7 @@ def _remember(gradebook: Gradebook, course: Path, assignment: str, handed_in: li
             nbformat.write(new_notebook(cells=[cell]), place / f"{assignment}.ipynb")
 
 
-def _print_notes(handed_in: list[HandedIn]) -> None:
+def _print_notes(handed_in: list[CollectedSubmission]) -> None:
     for one in handed_in:
         for note in one.notes:
             print(f"{one.student}: {note}", flush=True)
@@ -238,8 +231,8 @@ def _print_notes(handed_in: list[HandedIn]) -> None:
 
 
 def _autograde(course: Path, assignment: str, settings) -> int:
-    # One nbgrader process for each share. It would skip submissions by timestamp, but all that are here have changed.
-    command = [sys.executable, "-c", NBGRADER, "autograde", assignment, "--force", "--log-level=ERROR", *settings]
+    # One nbgrader process for each share; --force, because `make_readable` has left out what need not be graded.
+    command = [sys.executable, "-c", RUN_NBGRADER, "autograde", assignment, "--force", "--log-level=ERROR", *settings]
     runs = [
         subprocess.Popen(
             [*command, f"--CourseDirectory.submitted_directory={READABLE}/{share.name}"],
@@ -266,14 +259,14 @@ def _environment() -> dict[str, str]:
     # nbgrader runs in the course's folder, from where this package may not be importable without PYTHONPATH.
     package = str(Path(__file__).parents[3])
     paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONWARNINGS": f"ignore:{NBGRADERS}"}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONWARNINGS": f"ignore:{SQLALCHEMY_WARNING}"}
 
 
-def _reasons(course: Path, assignment: str, one: HandedIn) -> list[str]:
+def _reasons(course: Path, assignment: str, one: CollectedSubmission) -> list[str]:
     # What is unusual about a submission, and why answers in it were not graded; each once.
     path = course / AUTOGRADED / one.student / assignment / VERDICTS
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    whys = [why for name, why in pairwise(lines) if name.endswith(": not graded")]
+    whys = [why for _, is_not, why in (line.partition(f": {nbgrader_settings.NO_POINTS}") for line in lines) if is_not]
     return list(dict.fromkeys([*one.notes, *whys]))
 
 
@@ -293,7 +286,7 @@ def _summary(found: list[export_marks.Mark], reasons: dict[str, list[str]] | Non
     return "\n".join(lines)
 
 
-def _report(course: Path, assignment: str, found: list[export_marks.Mark], handed_in: list[HandedIn]) -> str:
+def _report(course: Path, assignment: str, found: list[export_marks.Mark], handed_in: list[CollectedSubmission]) -> str:
     notes = {one.student: one.notes for one in handed_in}
     parts = [f"{assignment}: {_summary(found)}"]
     for one in found:
