@@ -214,7 +214,7 @@ def submissions(course: Path) -> dict[str, Submission]:
         "forged": Submission(forged, POINTS, says=("further-gradient was changed",)),
         "ends_it": Submission(
             only(padded=f"def mean_of_real(z, real):\n    import os\n    os._exit(0)\n    {MEAN}"), {PADDED: 4.0},
-            says=("the check of class_token.padded ended the process",), daily=True,
+            says=("while class_token.padded was checked, the process ended",), daily=True,
         ),
         "never_returns": Submission(only(padded=endless), {PADDED: 4.0}, says=("name: never-returned",)),
         "no_json": Submission(

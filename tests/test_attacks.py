@@ -106,7 +106,7 @@ def test_what_ends_the_process_costs_its_own_exercise_alone(folder):
     }
     assert notes == [
         "code cell 3 was given up: the process ended",
-        "the check of further.gradient ended the process: the process ended",
+        "while further.gradient was checked, the process ended",
     ]
     assert "While `gradient` was checked, the process ended." in texts[5]
     assert "The notebook defines no `weights`" in texts[9]
@@ -207,6 +207,10 @@ def test_honest_code_costs_nothing(process):
         "from vit_course.data.photographs import photographs\nprint(next(iter(photographs().values())).open().mode)"
     ))  # fmt: skip
     assert "['a', 'b']" in said(process, "lines = !printf 'a\\nb'\nlist(lines)")
+    assert "function" in said(process, (
+        "from vit_course.checks.tools import chapter\n"
+        "print(type(*chapter.of_chapter('04_attention', 'error_after_training')))"
+    ))  # fmt: skip
 
 
 def test_memory_and_processes_are_limited(process):

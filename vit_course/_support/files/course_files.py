@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parents[2]
 # The folder that holds notebooks/ and res/: in a checkout it contains the package, in a wheel the package contains it.
 ROOTS = (PACKAGE.parent, PACKAGE / "course")
 FIRST_CHAPTER = "notebooks/00_start_here.ipynb"
-# A folder by which a root is recognised. Not a chapter, as the process that grades a submission sees only res/.
+# A folder by which a root is recognised.
 MARK = "res/diagrams"
 # In res/, in the format of `sha256sum`: the checksums of the weights and graphs that come with the course.
 SUMS = "weights.sha256"

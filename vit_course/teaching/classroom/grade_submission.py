@@ -132,7 +132,7 @@ class NotebookGrader:
             self._close()
             if time.monotonic() >= self._end:
                 return Verdict(graded, (), NO_TIME)
-            self.notes.append(f"the check of {graded.name} ended the process: {ended}")
+            self.notes.append(f"while {graded.name} was checked, {ended}")
             return _failed(graded, "process-ended", f"While `{graded.answer}` was checked, {ended}.")
         except _GaveUp as out:
             return Verdict(graded, (), str(out))

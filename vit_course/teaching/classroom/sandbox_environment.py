@@ -63,7 +63,8 @@ def readable_folders(hidden: tuple[Path, ...] = ()) -> list[str]:
     """What a sandboxed process reads: Python, its libraries, the package and the files of the course."""
     prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(sys.executable).resolve().parents[1])}
     of_python = {str(path) for prefix in prefixes for name in OF_PYTHON if (path := Path(prefix, name)).exists()}
-    ours = {str(PACKAGE), str(course() / "res")}
+    # Checks of experiments run code of the chapters, whose solutions are public.
+    ours = {str(PACKAGE), str(course() / "res"), str(course() / "notebooks")}
     others = {*libraries(hidden)} - {str(PACKAGE.parent)}
     return sorted(str(Path(path).resolve()) for path in of_python | ours | others)
 
