@@ -127,6 +127,13 @@ def test_a_report_that_is_none_is_no_mark(said):
         read_verdict(GradingCell("further.share", "shares", (), 4.0), json.loads(REPORT % said)["outputs"])
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("signal", ["SIGSTOP", "SIGKILL"])
+def test_a_program_that_is_stopped_or_killed_ends_its_cell(folder, signal):
+    with LearnerProcess(folder, sandbox.Sandbox()) as made, pytest.raises(CellEnded, match="process ended|had passed"):
+        made.run(f"import os, signal\nos.kill(os.getppid(), signal.{signal})", 5)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")
 def test_a_container_without_limits_does_not_count_as_one(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
