@@ -130,7 +130,7 @@ def test_a_report_that_is_none_is_no_mark(said):
 @pytest.mark.thorough
 @pytest.mark.parametrize("signal", ["SIGSTOP", "SIGKILL"])
 def test_a_program_that_is_stopped_or_killed_ends_its_cell(folder, signal):
-    with LearnerProcess(folder, sandbox.Sandbox()) as made, pytest.raises(CellEnded, match="process ended|had passed"):
+    with LearnerProcess(folder, sandbox.Sandbox()) as made, pytest.raises(CellEnded, match=r"process ended|had passed"):
         made.run(f"import os, signal\nos.kill(os.getppid(), signal.{signal})", 5)
 
 
