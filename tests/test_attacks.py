@@ -127,6 +127,13 @@ def test_a_report_that_is_none_is_no_mark(said):
         read_verdict(GradingCell("further.share", "shares", (), 4.0), json.loads(REPORT % said)["outputs"])
 
 
+def test_a_report_speaks_to_no_terminal():
+    said = '{"replaced": "\\u001b[2J", "reports": [{"score": 0, "mistake": "a\\u0007", "text": "x\\n\\u001b]0;mine"}]}'
+    outputs = json.loads(REPORT % said)["outputs"]
+    verdict, replaced = read_verdict(GradingCell("further.share", "shares", (), 4), outputs)
+    assert (verdict.report.text, verdict.report.mistake, replaced) == ("x\n\\x1b]0;mine", "a\\x07", "\\x1b[2J")
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("signal", ["SIGSTOP", "SIGKILL"])
 def test_a_program_that_is_stopped_or_killed_ends_its_cell(folder, signal):
