@@ -61,6 +61,16 @@ def test_a_missing_name_is_named_wherever_it_is_read(tmp_path):
         load_run(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("kind", "is_shown"),
+    [(None, True), ("single_label_classification", True), ("multi_label_classification", False), ("regression", False)],
+)
+def test_only_outputs_that_a_softmax_makes_probabilities_are_shown_as_predictions(kind, is_shown):
+    model = classifier(num_labels=3, problem_type=kind)
+    shown = explore(model, torch.randn(3, *2 * [model.config.image_size]))
+    assert (shown._panels[0]["says"] is not None) == is_shown
+
+
 def test_names_of_timm():
     model = timm.create_model("vit_tiny_patch16_224", depth=1)
     assert names_of_timm(model)[281] == "tabby, tabby cat" and names_of_timm(model, short=True)[281] == "tabby"

@@ -99,6 +99,7 @@ ROWS = {
     "overlapping": (lambda: Sized(16, 12), (52, 45), (4, 3), (2, 2, 50, 38), 5 * 52),
     "overlapping, padded": (lambda: Tutorial(usual, kernel=24), (48, 32), (6, 4), (0, 0, 48, 32), 0),
     "overlapping in one direction, by nn.Unfold": (Unfolded, (48, 31), (6, 7), (0, 1, 48, 29), 48),
+    "padding in a word, as in SigLIP": (lambda: Sized(8, 8, "valid"), (35, 29), (4, 3), (0, 0, 32, 24), 247),
     "with gaps": (lambda: Sized(6, 8), (32, 23), (4, 3), (0, 0, 32, 24), 32 * 23 - 24 * 18),
 }  # fmt: skip
 

@@ -213,7 +213,7 @@ def _run_on(
         if labels is None:
             labels, unnamed = names_in(inside, preprocess, answer)
         says = None
-        if seen is not None:
+        if seen is not None and inside.gives_one_class:
             num_classes = inside.num_classes if labels is None else None  # names are enough
             says = predicted_words(seen, images, answer, labels, none, num_classes=num_classes, unnamed=unnamed)
     features = None if seen is None else seen.features

@@ -156,10 +156,8 @@ def _window(modules: Sequence[nn.Module], stem: Sequence[nn.Module], stated: Sid
     if not found:
         return _Window(stated, stated) if stated else None
     one = found[0]
-    size, step, padding, dilation = (
-        pair(getattr(one, name), least)
-        for name, least in (("kernel_size", 1), ("stride", 1), ("padding", 0), ("dilation", 1))
-    )
+    size, step, dilation = (pair(getattr(one, name)) for name in ("kernel_size", "stride", "dilation"))
+    padding = (0, 0) if one.padding == "valid" else pair(one.padding, least=0)
     pooled = any(isinstance(module, (nn.MaxPool2d, nn.AvgPool2d)) for module in stem)
     if len(found) > 1 or pooled or not (size and step and padding and dilation) or stated not in (None, size, step):
         return None

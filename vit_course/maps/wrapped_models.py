@@ -66,6 +66,15 @@ class Wrapped:
         return self._said(_num_classes, self._gives_output)
 
     @property
+    def gives_one_class(self) -> bool:
+        """Whether the output are logits of which a softmax makes probabilities.
+
+        Not for several labels at once, nor for regression, as `problem_type` of Hugging Face's models says.
+        """
+        kinds = [getattr(_hugging_face_config(module), "problem_type", None) for module in self.anatomy.paths]
+        return not {"multi_label_classification", "regression"} & {*kinds}
+
+    @property
     def labels(self) -> list[str] | None:
         """The names of the classes of the model of a library; those of the output only if `changes_output` is None.
 
