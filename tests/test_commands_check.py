@@ -36,7 +36,7 @@ def test_the_course_is_asked_for_and_what_is_named(capsys):
     names = set(check.requirements())
     assert {"torch", "matplotlib", "jupyterlab", "accelerate"} <= names, "the core, the chapters, an extra of theirs"
     assert names.isdisjoint({"nbgrader", "sphinx", "pytest"})
-    assert set(check.requirements("classroom")) == names | {"nbgrader", "bleach"}
+    assert set(check.requirements("classroom")) == names | {"nbgrader", "nbclient", "bleach"}
     assert main(["check", "classroom", "site"]) == 0
     assert re.search(r"^sphinx +ok$", capsys.readouterr().out, re.MULTILINE)
     assert main(["check", "kitchen"]) == 2
