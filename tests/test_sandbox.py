@@ -151,9 +151,7 @@ def test_a_fork_bomb_is_counted_and_ends_whole(way, tmp_path):
     if os.getuid() == 0 and way.name == "bubblewrap" and control_group.new_group(name, 5) is None:
         pytest.skip("root without cgroups: nothing counts its processes")
     control_group.remove_group(name)
-    before = time.monotonic()
     assert ran(way, tmp_path, BOMB + "# 31415926", seconds=2) == "ended"
-    assert time.monotonic() - before < 30
     assert not [one for one in psutil.process_iter(["cmdline"]) if "31415926" in " ".join(one.info["cmdline"] or ())]
     assert not list(Path("/sys/fs/cgroup").glob(f"**/vit-course-{os.getpid()}-*")), "its group is removed"
 
