@@ -1,4 +1,4 @@
-"""Models of four libraries, and the interventions of `vit_course.maps.intervene` made by hand on a copy of a model."""
+"""Models of four libraries, and the interventions of `vit_course.maps` made by hand on a copy of a model."""
 
 import copy
 from collections.abc import Callable

@@ -15,7 +15,7 @@ from lab import PATIENCE
 from served import Handler, answering
 
 from vit_course import data, maps
-from vit_course.maps.intervention import Intervention
+from vit_course.maps.interventions.intervention import Intervention
 
 # The page's own modules, in a page without any other part of it; the last answer of the worker is window.answer.
 OPEN = """async (patience) => {

@@ -23,9 +23,8 @@ from vit_course.maps import (
     without_layer,
     without_neurons,
 )
-from vit_course.maps.activation_cache import PLACES
-from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.forward_pass import ForwardPass
+from vit_course.maps.interventions.activation_cache import PLACES
+from vit_course.maps.interventions.forward_pass import ForwardPass
 
 ALL = LIBRARIES | {"vit-pytorch": VIT_PYTORCH}
 close = partial(torch.testing.assert_close, rtol=1e-9, atol=1e-10)
@@ -61,7 +60,7 @@ def test_every_activation_is_the_one_computed_by_hand(name, limit, monkeypatch):
     same(logits(out), published.logits(model, images))
     of_layer = (*(f".{place}" for place in PLACES), "")
     assert list(cache) == ["embeddings", *(f"blocks.{layer}{each}" for layer in range(3) for each in of_layer)]
-    seen = ForwardPass(Anatomy(model))
+    seen = ForwardPass(model)
     with seen.listening(), record_attention(model) as maps:
         model(images)
     tokens, count = seen.tokens(), library.num_tokens

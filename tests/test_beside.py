@@ -17,7 +17,7 @@ from vit_course import data
 from vit_course._support.widgets import scripts
 from vit_course.explorer import AttentionExplorer, explore, upload
 from vit_course.explorer.comparison import CHANGES, changed, link_of
-from vit_course.maps.tokens import Tokens
+from vit_course.maps.models.tokens import Tokens
 from vit_course.vit import ViT, ViTConfig
 
 SIZES = dict(image_size=(12, 20), patch_size=4, num_classes=3, hidden_dim=12, num_layers=2, num_heads=2, mlp_dim=20)

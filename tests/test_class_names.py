@@ -9,7 +9,7 @@ from torch import nn
 
 from vit_course._support.inputs.class_names import names_by_number, names_of_timm
 from vit_course.explorer import explore
-from vit_course.maps.wrapped_models import Wrapped
+from vit_course.maps.models.statements import Statements
 from vit_course.pretrained import load_run
 
 NAMES = [f"thing {number}" for number in range(12)]
@@ -28,9 +28,9 @@ def classifier(**names):
 def test_names_stand_in_the_order_of_their_numbers(kind):
     assert names_by_number(WRITTEN[kind], "it") == NAMES
     model = classifier(num_labels=12)
-    assert Wrapped(model).labels is None, "LABEL_0 and so on are no names"
+    assert Statements(model).labels is None, "LABEL_0 and so on are no names"
     model.config.id2label = WRITTEN[kind]
-    assert Wrapped(model).labels == NAMES
+    assert Statements(model).labels == NAMES
 
 
 REFUSED = {

@@ -54,7 +54,7 @@ class Recorded:
         ({"maps": MAPS.roll(1, -1) * 2 - MAPS}, "negative number, .* the smallest number is -"),
         ({"maps": [MAPS, MAPS]}, "several maps need a list of images, one for each, got Tensor"),
         ({"grid": (0, 9)}, r"grid must be \(rows, columns\), two ints of at least 1, got "),
-        ({"grid": (3, 4)}, "a grid of 3 x 4 has 12 patches, but the maps have 9 tokens"),
+        ({"grid": (3, 4)}, "the maps have 9 tokens, but 3 x 4 patches with no other token make 12"),
         ({"image": IMAGE[..., :-1]}, "no grid of square patches over an image of 8 x 15 has 9 tokens"),
         ({"image": IMAGE[..., :8]}, r"may be 0 and 3 x 3 patches, or 5 and 2 x 2 patches: give grid=.*, prefix="),
         ({"features": [1, 2]}, r"features must be a tensor or an array \(T, D\), got \[1, 2\]"),
@@ -161,7 +161,7 @@ FLAT = nn.Sequential(nn.Flatten(), nn.Linear(5, 3), nn.MultiheadAttention(4, 2))
         ({"image": [1, 2]}, "a path or a tensor"),
         ({"model": FLAT}, r"the model cannot take images of shape \(1, 3, 8, 16\): .*mat1"),
         ({"model": nn.Sequential(nn.Flatten(), nn.Linear(384, 2))}, "nothing was recorded"),
-        ({"model": SWIN, "image": torch.randn(3, 32, 32)}, "a model of windows"),
+        ({"model": SWIN, "image": torch.randn(3, 32, 32)}, "windows, frames, several"),
     ],
 )
 def test_what_cannot_be_explored(model, changes, message):

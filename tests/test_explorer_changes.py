@@ -112,7 +112,7 @@ def test_effects_are_there_without_a_kernel_and_kept_once(shapes):
 
 
 def test_stopped_by_hand_what_is_done_is_kept(shapes, monkeypatch):
-    from vit_course.maps.effects import Baseline
+    from vit_course.maps.interventions.effects import Baseline
 
     model, image, normalise = shapes
     real, done = Baseline.changed, []

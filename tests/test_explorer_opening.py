@@ -17,7 +17,7 @@ from vit_course.__main__ import main
 from vit_course.explorer import AttentionExplorer, explore
 from vit_course.explorer.opening_view import find_opening
 from vit_course.explorer.panel import Maps, QueriesAndKeys
-from vit_course.maps.tokens import Tokens
+from vit_course.maps.models.tokens import Tokens
 
 ROWS, COLUMNS, LAYERS, HEADS = 7, 9, 4, 2
 N = ROWS * COLUMNS

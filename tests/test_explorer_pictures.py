@@ -14,6 +14,7 @@ from torchvision.transforms import v2
 
 from vit_course.explorer import explore, upload
 from vit_course.explorer.prepared import prepare
+from vit_course.maps import describe
 from vit_course.pretrained import Preprocessing, Pretrained
 from vit_course.pretrained.bundled import AsTrained
 from vit_course.vit import ViT, ViTConfig
@@ -209,8 +210,8 @@ def test_no_word_where_nobody_knows_of_normalising(picture):
         def forward(self, images):
             return self.attention(*3 * (self.patches(images).flatten(2).mT,))[0]
 
-    assert explore(Mine(), torch.rand(3, 16, 24))._panels[0]["columns"] == 3
-    assert explore(Mine(), picture.crop((0, 0, 40, 16)))._panels[0]["columns"] == 5
+    assert explore(Mine(), torch.rand(3, 16, 24), grid=(2, 3))._panels[0]["columns"] == 3
+    assert explore(Mine(), picture.crop((0, 0, 40, 16)), grid=(2, 5))._panels[0]["columns"] == 5
     plain = timm_vit()
     plain.pretrained_cfg = plain.pretrained_cfg | {"mean": (0.0, 0.0, 0.0), "std": (1.0, 1.0, 1.0)}
     explore(plain, torch.rand(3, 16, 16))
@@ -233,6 +234,9 @@ def test_registers_behind_the_patches_are_refused(picture):
     from vit_pytorch.simple_vit_with_register_tokens import SimpleViT
 
     model = SimpleViT(image_size=16, patch_size=4, num_classes=5, dim=12, depth=2, heads=2, mlp_dim=20)
+    with raises(ValueError, match=r"nothing says where the patches lie: give grid=\(rows, columns\) and prefix="):
+        explore(model, torch.randn(3, 16, 16))
+    describe(SimpleViT, "transformer.layers", "0", "to_patch_embedding.0", {"register": "register_tokens"})
     image = torch.randn(3, 16, 16)
     for prefix in (None, 4, list("abcd")):  # its registers stand behind the patches, whatever is said
         with raises(ValueError, match="to show no patch, but the tokens that do are 16, 17, 18 and 1 more"):

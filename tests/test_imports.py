@@ -18,10 +18,8 @@ MODEL = ("config", "patches", "embeddings", "attention", "encoder", "vit")
 TORCH_ONLY = (
     *MODEL,
     *(f"maps.{name}" for name in (
-        "recording", "forward_pass", "foreign_recording", "attention_tracer", "recorded_attention", "tokens",
-        "interpret", "controls", "intervention_mode", "active_interventions", "intervention_hooks", "intervene",
-        "run_model", "intervention", "attention_interventions", "intervene_in_branches", "activation_cache",
-        "logit_lens", "added_by_heads", "value_weighted_maps", "logit_attribution",
+        "recording", "record_calls", "attention_calls", "interpret", "controls", "interventions.intervene",
+        "interventions.activation_cache", "interventions.logit_attribution", "models.description", "models.token_order",
     )),
     "training.convnet",
 )  # fmt: skip

@@ -11,7 +11,16 @@ from test_intervene import close
 from test_recording import hooks
 from torch import nn
 
-from vit_course.maps import cut, hide, intervene, record_attention, without_branch, without_head, without_layer
+from vit_course.maps import (
+    cut,
+    describe,
+    hide,
+    intervene,
+    record_attention,
+    without_branch,
+    without_head,
+    without_layer,
+)
 
 NOT_CHANGED = ("timm EfficientFormer", "timm parallel blocks")  # of several stages, and of several attentions a block
 
@@ -31,6 +40,18 @@ class Call(nn.Module):
         return x + F.scaled_dot_product_attention(q, k, v, **self.options).transpose(1, 2).flatten(2)
 
 
+class Calls(nn.Module):
+    def __init__(self, attn_mask):
+        super().__init__()
+        self.layers = nn.ModuleList([Call(attn_mask)])
+
+    def forward(self, x):
+        return self.layers[0](x)
+
+
+describe(Calls, blocks="layers", attention="attention")
+
+
 def test_masks_of_the_model_itself_hold_too():
     x, keep = torch.randn(2, 5, 12), torch.ones(5, 5, dtype=torch.bool).tril()
     cutting = keep.clone()
@@ -45,9 +66,9 @@ def test_masks_of_the_model_itself_hold_too():
         (~keep, {"is_causal": True, "need_weights": False}, ~cutting, {}),
         (minus.repeat(4, 1, 1), {}, ~cutting, {}),
     ):
-        model, expected = (nn.Sequential(Call(*each)) for each in ((own,), (other,)))
+        model, expected = Calls(own), Calls(other)
         expected.load_state_dict(model.state_dict())
-        model[0].options, expected[0].options = options, changed_options
+        model.layers[0].options, expected.layers[0].options = options, changed_options
         with torch.no_grad(), intervene(model, [cut(3, 1)]):
             found = model(x)
         close(found, expected(x).detach())

@@ -10,6 +10,7 @@ from torch import nn
 
 from vit_course.maps import (
     cut,
+    describe,
     hide,
     intervene,
     patched,
@@ -19,7 +20,7 @@ from vit_course.maps import (
     without_head,
     without_layer,
 )
-from vit_course.maps.active_interventions import ACTIVE
+from vit_course.maps.active_interventions import active_mode
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_places_that_the_model_does_not_have(library):
     ):
         with pytest.raises(ValueError, match=message), intervene(model, [one]):
             model(images)
-        assert hooks(model) == 0 and not ACTIVE.changing
+        assert hooks(model) == 0 and active_mode(model) is None
 
 
 def test_what_is_no_model_or_no_intervention():
@@ -105,17 +106,15 @@ def test_what_is_no_model_or_no_intervention():
 
 
 def test_models_without_layers_that_could_be_told():
-    clip = families.OF_HUGGINGFACE["CLIP, pictures and text"].make()
+    masked = families.OF_HUGGINGFACE["MAE"].make()
     for model, message in (
-        (nn.Linear(2, 2), "Linear has no numbered modules that each hold one attention"),
-        (OURS.model().encoder.blocks[0], "EncoderBlock has no numbered modules"),
-        (clip, r"several parts of the model, text_model.encoder.layers, vision_model.encoder.layers: change one of"),
+        (nn.Linear(2, 2), r"it is not known where Linear keeps its layers: say it by maps\.describe\(Linear, "),
+        (OURS.model().encoder.blocks[0], "it is not known where EncoderBlock keeps its layers"),
+        (nn.ModuleList([OURS.model(), TIMM.model()]), "ModuleList holds several Vision Transformers, 0, 1: give one"),
+        (masked, "ViTMAEModel leaves patches out at random"),
     ):
         with pytest.raises(ValueError, match=message), intervene(model, [without_head(0, 0)]):
             pass
-    masked = families.OF_HUGGINGFACE["MAE"].make()
-    with pytest.raises(ValueError, match="leaves patches out at random"), intervene(masked.eval(), [hide(0)]):
-        masked(torch.randn(2, 3, 21, 21))
 
 
 class Attention(nn.Module):
@@ -223,6 +222,9 @@ def test_a_layer_of_another_kind(how, refused):
         with intervene(model, [without_layer([0, 1])]):
             assert torch.equal(model(x.clone()), x)
         assert torch.equal(model(x.clone()), before) and hooks(model) == 0
+
+
+describe(Net, blocks="layers", attention="attention")
 
 
 class LastAttention(Block):

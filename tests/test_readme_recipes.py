@@ -94,6 +94,9 @@ def test_what_is_said_of_ones_own_model_runs_offline(capsys):
     assert capsys.readouterr().out == printed
     model, images, found = names["model"], names["images"], names["found"]
     assert names["attention"].shape == (3, 4, 3, 37, 37)
+    mine = names["recorded"]
+    assert mine.stacked().shape == (2, 4, 3, 21, 21) and mine.tokens().grid == (4, 5) and mine.tokens().tested
+    assert names["table"].shape == (4, 2) and names["table"].min() > 0
     assert (names["tokens"].pixels(36), names["tokens"].area) == ((80, 80, 96, 96), (0, 0, 96, 96))
     assert found.values.shape == found.error.shape == (4, 3) and found.each.shape == (3, 4, 3)
     assert not torch.allclose(names["changed"], model(images))

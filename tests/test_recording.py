@@ -183,7 +183,7 @@ def test_tokens_of_ours_have_names_and_places(odd_images):
         assert interpret.patch_part(maps.stacked(), tokens.grid, tokens.num_prefix).shape == (2, 2, 3, 6, 6)
     with pytest.raises(ValueError, match=r"6 tokens, but 2 x 3 patches with class token make 7"):
         maps.tokens(prefix=1)
-    with pytest.raises(ValueError, match=r"a grid of 3 x 4 has 12 patches, but the maps have 6 tokens"):
+    with pytest.raises(ValueError, match=r"6 tokens, but 3 x 4 patches with no other token make 12"):
         maps.tokens(grid=(3, 4))
 
 

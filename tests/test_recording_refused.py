@@ -95,7 +95,7 @@ def vit(**options):
 
 @pytest.fixture
 def images():
-    return torch.randn(2, 3, 48, 32)
+    return torch.randn(3, 3, 48, 32)
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,6 @@ def images():
         "by hand",
         "logsumexp",
         "einsum",
-        "values first",
-        "values twice",
         "put right again",
     ],
 )
@@ -118,18 +116,20 @@ def test_a_softmax_by_any_way_is_seen_once_a_layer(how, images):
     maps = recorded(model, images)
     expected = torch.stack([layer.kept for layer in model.layers], dim=1)
     torch.testing.assert_close(maps.stacked(), expected, rtol=0, atol=1e-6)
-    assert maps.tokens().grid == GRID and maps.tokens().prefix == ()
+    assert maps.tokens(grid=GRID).prefix == ()
 
 
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("channels", r"layers.1 attends over 6 parts, but its input is \(2, 24, 12\)"),
-        ("mixed heads", r"layers.1 changes its weights between the softmax and the values \(einsum\)"),
-        ("gated", r"layers.1 changes its weights between the softmax and the values \(mul\)"),
-        ("relu", "the attention of layers.1 could not be seen"),
-        ("no product", "the attention of layers.1 could not be seen"),
-        ("keys", "the attention of layers.1 could not be seen|layers.1 attends"),
+        ("channels", r"layers.1 attends over 6 parts of \(3, 24, 12\), where tokens"),
+        ("mixed heads", "no attention was seen in layers.1, beside layers in which it was"),
+        ("gated", "no attention was seen in layers.1"),
+        ("relu", "no attention was seen in layers.1"),
+        ("no product", "no attention was seen in layers.1"),
+        ("values first", "no attention was seen in layers.1"),
+        ("values twice", "layers.1 attends more than once in a pass"),
+        ("keys", "no attention was seen in layers.1|layers.1 attends"),
     ],
 )
 def test_one_layer_of_another_kind_makes_no_partial_stack(how, message, images):
@@ -139,28 +139,26 @@ def test_one_layer_of_another_kind_makes_no_partial_stack(how, message, images):
 
 @pytest.mark.parametrize("training", [False, True])
 def test_channels_as_many_as_tokens_are_no_tokens(training):
-    images = torch.randn(2, 3, 24, 16)  # 6 patches, heads of width 6
-    model = Net("channels").train(training)
-    with pytest.raises(ValueError, match=r"layers\.0 attends over channels and not over tokens"):
-        recorded(model, images).stacked()
-    model = Net("method", "by hand").train(training)
-    assert recorded(model, images).stacked().shape == (2, 2, 2, 6, 6) and model.layers[0].training == training
+    images = torch.randn(3, 3, 24, 16)  # 6 patches, heads of width 6
+    for model in (Net("channels"), Net("method", "by hand")):
+        with pytest.raises(ValueError, match=r"layers\.0 attends to as many tokens as there are numbers in a head"):
+            recorded(model.train(training), images).stacked()
 
 
 def test_a_layer_in_a_kernel_of_its_own_makes_no_partial_stack(images):
     model = vit()
     model.blocks[1].attn.forward = lambda x, *args, **kwargs: x
-    with pytest.raises(ValueError, match=r"the attention of blocks\.1\.attn could not be seen"):
+    with pytest.raises(ValueError, match=r"no attention was seen in blocks\.1\.attn"):
         recorded(model, images).stacked()
     model = vit()
     model.blocks[2].forward = lambda x, *args, **kwargs: x
-    with pytest.raises(ValueError, match=r"blocks\.2\.attn did not run, or ran in a custom kernel"):
+    with pytest.raises(ValueError, match=r"no attention was seen in blocks\.2\.attn"):
         recorded(model, images).stacked()
-    with pytest.raises(ValueError, match=r"could not be seen|did not run"):
-        attention_gradients(model, images, torch.tensor([0, 1]))
+    with pytest.raises(ValueError, match=r"no attention was seen"):
+        attention_gradients(model, images, torch.tensor([0, 1, 1]))
     for layer in (model := vit()).blocks:
         layer.attn.forward = lambda x, *args, **kwargs: x
-    with pytest.raises(ValueError, match=r"recorded: blocks\.0\.attn, blocks\.1\.attn, blocks\.2\.attn ran"):
+    with pytest.raises(ValueError, match="nothing was recorded"):
         recorded(model, images).stacked()
 
 
@@ -194,7 +192,7 @@ def test_a_compiled_model_is_recorded_as_it_is(images):
     assert torch.equal(recorded(parts, images).stacked(), expected)
     with warnings.catch_warnings(action="ignore"):
         traced = torch.jit.trace(model, images, check_trace=False)
-    with pytest.raises(ValueError, match="nothing was recorded"):
+    with pytest.raises(ValueError, match="was traced or scripted"):
         recorded(traced, images).stacked()
 
 
@@ -216,11 +214,8 @@ def test_a_part_of_a_model_with_two_towers():
     parts = dict(sizes, vocab_size=30, max_position_embeddings=9), dict(sizes, image_size=42, patch_size=7)
     model = transformers.CLIPModel(transformers.CLIPConfig(text_config=parts[0], vision_config=parts[1])).eval()
     images, words = torch.randn(1, 3, 42, 42), torch.arange(9)[None]
-    for batch in (words, words.expand(2, -1)):  # as many texts as pictures, or more, as in zero-shot classification
-        with pytest.raises(
-            ValueError, match=r"^CLIPModel has two towers, .*: take the one for pictures, model\.vision_model"
-        ):
-            recorded(model, images, call=lambda x, ids=batch: model(input_ids=ids, pixel_values=x)).stacked()
+    maps = recorded(model, images, call=lambda x: model(input_ids=words, pixel_values=x))
+    assert maps.stacked().shape == (1, 2, 2, 37, 37) and maps.tokens().prefix == CLASS, "the text is left out"
     for one in (model, model.vision_model):
         maps = recorded(one, images, call=lambda x: model.vision_model(x))
         assert maps.stacked().shape == (1, 2, 2, 37, 37) and maps.tokens().prefix == CLASS
@@ -234,8 +229,8 @@ def test_several_passes_and_parts_of_a_model(images):
     assert twice.tokens().grid == GRID
     free = vit(dynamic_img_size=True)
     sizes = recorded(free, images, call=lambda x: (free(x), free(x.mT)))
-    assert sizes.stacked().shape == (4, 3, 2, T, T)
-    with pytest.raises(ValueError, match="the size of the images was not seen"):
+    assert sizes.stacked().shape == (6, 3, 2, T, T)
+    with pytest.raises(ValueError, match="the images were not seen, or have several sizes"):
         sizes.tokens()
     one = recorded(model, images[:1])
     assert one.stacked().shape == (1, 3, 2, T, T) and one.tokens().prefix == CLASS
@@ -246,4 +241,4 @@ def test_patches_dropped_in_training_have_no_place(images):
     model.patch_drop = timm.layers.PatchDropout(0.5, num_prefix_tokens=1).eval()
     assert recorded(model, images).tokens().grid == GRID
     with pytest.raises(ValueError, match=r"the maps have 13 tokens, but 6 x 4 patches with class token make 25"):
-        recorded(model.train(), images).stacked()
+        recorded(model.train(), images).tokens()

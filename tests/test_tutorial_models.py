@@ -10,8 +10,8 @@ from timm.models import create_feature_extractor
 from torch import nn
 from torch.nn.attention import flex_attention as flex
 from torch.utils.checkpoint import checkpoint
-from tutorial_attention import SEEN
-from tutorial_models import GRID, ROWS, SIZE, Tutorial
+from tutorial_attention import HEADS, SEEN
+from tutorial_models import GRID, ROWS, SIZE, Described, Tutorial
 
 from vit_course.maps import attention_gradients, interpret, record_attention
 
@@ -62,27 +62,50 @@ def test_what_cannot_be_told_is_refused_by_name(name):
         maps.stacked()
 
 
-@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if not row.refused])
-def test_a_token_is_a_patch_whose_pixels_it_sees_or_the_order_is_refused(name):
-    row, model = ROWS[name], make(name)
-    maps, _ = recorded(name, model, torch.randn(BATCH, 3, *SIZE))
-    if row.prefix is None:
-        with pytest.raises(ValueError, match="was tested"):
-            maps.tokens()
+# The places of the class token "c", the registers "r" and the patches "p"; and the grid by columns.
+ORDERS = [("cp", False, True), ("pc", False, False), ("cp", True, False), ("cpr", False, False), ("p", False, False)]
+
+
+@pytest.mark.parametrize(("order", "by_columns", "right"), ORDERS)
+@pytest.mark.parametrize("kind", [Described, Tutorial])
+def test_what_somebody_says_of_the_tokens_is_tested_on_a_copy(kind, order, by_columns, right):
+    model, images = kind(order=order, by_columns=by_columns).eval(), torch.randn(BATCH, 3, *SIZE)
+    kept = []
+    model.blocks[0].attn.register_forward_hook(lambda *given: kept.append(1))
+    maps, _ = recorded("described", model, images)
+    state, said = torch.get_rng_state(), {} if kind is Described else dict(grid=GRID, prefix=["class token"])
+    if right:
+        tokens = maps.tokens(**said)
+        assert tokens.tested and (tokens.grid, tokens.prefix) == (GRID, ("class token",))
+        assert tokens.pixels(12) == ((24, 16, 32, 24) if kind is Described else None)
     else:
-        assert maps.tokens().grid == GRID and maps.tokens().num_prefix == row.prefix
+        with pytest.raises(
+            ValueError, match=r"was tested: |12 tokens, but 4 x 3 patches with class token make 13|15 tok"
+        ):
+            maps.tokens(**said)
+    assert maps.stacked().shape[2:] == (
+        HEADS,
+        12 + order.count("c") + 2 * order.count("r"),
+        maps.by_layer[0][0].shape[-1],
+    )
+    assert kept == [1] and torch.get_rng_state().equal(state), "the model itself has run once"
 
 
-def test_a_graph_of_calls_is_recorded_as_the_model_it_was_made_from():
+def test_without_a_word_of_the_tokens_it_is_asked_for():
+    maps, _ = recorded("matrix products", Tutorial().eval(), torch.randn(BATCH, 3, *SIZE))
+    with pytest.raises(ValueError, match=r"nothing says where the patches lie: give grid=\(rows, columns\)"):
+        maps.tokens()
+    with pytest.raises(ValueError, match="of 13 tokens 4 x 3 are patches, and nothing says what the others are"):
+        maps.tokens(grid=GRID)
+
+
+def test_a_graph_of_calls_has_no_modules():
     model = timm.create_model("vit_tiny_patch16_224", img_size=SIZE, patch_size=8, depth=3, embed_dim=24, num_heads=2)
-    graph, images = create_feature_extractor(model.eval(), ["blocks.2.add_1"]), torch.randn(BATCH, 3, *SIZE)
-    stacks = []
-    for each in (model, graph):
-        with torch.no_grad(), record_attention(each) as maps:
-            each(images)
-        stacks.append(maps.stacked())
-    assert stacks[0].shape == (BATCH, 3, 2, 13, 13)
-    torch.testing.assert_close(*stacks, rtol=0, atol=1e-6)
+    graph = create_feature_extractor(model.eval(), ["blocks.2.add_1"])
+    with torch.no_grad(), record_attention(graph) as maps:
+        graph(torch.randn(BATCH, 3, *SIZE))
+    with pytest.raises(ValueError, match="VisionTransformer was traced or scripted"):
+        maps.stacked()
 
 
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
@@ -101,8 +124,6 @@ def test_flex_attention_is_recorded(how):
     with torch.no_grad(), record_attention(model) as maps:
         model(torch.randn(2, 9, 6))
     torch.testing.assert_close(maps.stacked(), scores.softmax(-1)[:, None], rtol=0, atol=1e-6)
-    if how == "plain":
-        assert torch.equal(maps.queries_and_keys()[1], k[:, None])
 
 
 def test_gradients_behind_activation_checkpointing_are_right_or_refused_with_the_reason():

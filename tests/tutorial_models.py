@@ -25,6 +25,8 @@ from tutorial_attention import (
     keep,
 )
 
+from vit_course.maps import describe
+
 SIZE, PATCH, GRID, DEPTH = (32, 24), 8, (4, 3), 2
 
 
@@ -179,9 +181,9 @@ class Together(nn.Module):
 class Pair(nn.Module):
     """A Siamese model: one encoder for two pictures."""
 
-    def __init__(self):
+    def __init__(self, kind=Tutorial):
         super().__init__()
-        self.encoder = Tutorial()
+        self.encoder = kind()
 
     def forward(self, images):
         return self.encoder(images) * self.encoder(images.flip(2))
@@ -208,19 +210,36 @@ def run(model: nn.Module, images: torch.Tensor) -> object:
     return model(images)
 
 
+class Described(Tutorial):
+    """A tutorial's model whose parts somebody has named."""
+
+
+class WithHeads(Tutorial):
+    """The same, with one module for each head."""
+
+
+class SideBySide(Tutorial):
+    """The same, with two attentions side by side."""
+
+
+PARTS = dict(patches="project", tokens={"class token": "c"}, norm="norm")
+describe(Described, blocks="blocks", attention="attn", **PARTS)
+describe(WithHeads, blocks="blocks", attention="attn.heads.*", **PARTS)
+describe(SideBySide, blocks="blocks", attention="attns.*.1", **PARTS)
+
+
 @dataclass
 class Row:
-    """A model, and its recording: passes, layers and heads, and the tokens; or words with which it is refused.
+    """A model, and its recording: passes, layers and heads; or words with which it is refused.
 
     Args:
         make: makes it.
-        prefix: how many tokens come before the patches; None if their order is refused, and the maps are right.
-        refused: words of the message, if the maps themselves are.
+        heads, layers, passes: of its maps.
+        refused: words of the message.
         call: runs it, if not by model(images).
     """
 
     make: Callable[[], nn.Module]
-    prefix: int | None = 1
     heads: int = HEADS
     layers: int = DEPTH
     passes: int = 1
@@ -228,34 +247,35 @@ class Row:
     call: Callable = run
 
 
-def blocks(attention: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
-    return partial(Tutorial, partial(Block, attention))
+def blocks(attention: Callable[[], nn.Module], kind: type = Tutorial) -> Callable[[], nn.Module]:
+    return partial(kind, partial(Block, attention))
 
 
+PARTS_OF_WHAT, TWICE = "may be heads, branches or several models; it is not known where", "more than once in a pass"
 ROWS = {
     "matrix products": Row(Tutorial),
+    "described": Row(Described),
     "einsum": Row(blocks(ByEinsum)),
     "the fused call": Row(blocks(Fused)),
-    "one head": Row(blocks(partial(Attention, 1)), heads=1),
-    "a module for each head": Row(blocks(ModuleForEachHead)),
-    "a module for each head, on its part of the tokens": Row(blocks(OnParts)),
-    "a norm for each head": Row(blocks(NormForEachHead)),
-    "a norm of its own for each head": Row(
-        blocks(OwnNormForEachHead), refused="attn.heads.0 nor blocks.0.attn.heads.1 reads the output of the other"
-    ),
-    "a sum of heads": Row(blocks(SumOfHeads), refused="heads.0 and blocks.0.attn.heads.1 attend to equal tokens"),
-    "a loop over heads": Row(blocks(LoopOverHeads), refused="blocks.0.attn attends in a loop"),
-    "a loop over matrices": Row(blocks(LoopOverMatrices), refused="blocks.0.attn attends in a loop"),
+    "one head": Row(blocks(partial(Attention, 1)), refused="attends with one head, so they may be heads of one layer"),
+    "one head, described": Row(blocks(partial(Attention, 1), Described), heads=1),
+    "a module for each head": Row(blocks(ModuleForEachHead), refused=PARTS_OF_WHAT),
+    "a module for each head, described": Row(blocks(ModuleForEachHead, WithHeads)),
+    "a module for each head, on its part of the tokens": Row(blocks(OnParts, WithHeads)),
+    "a norm for each head": Row(blocks(NormForEachHead, WithHeads)),
+    "a norm of its own for each head": Row(blocks(OwnNormForEachHead, WithHeads)),
+    "a sum of heads": Row(blocks(SumOfHeads, WithHeads)),
+    "a loop over heads": Row(blocks(LoopOverHeads), refused=TWICE),
+    "a loop over heads, described": Row(blocks(LoopOverHeads, Described), refused=TWICE),
+    "a loop over matrices": Row(blocks(LoopOverMatrices), refused=r"weights of shape \(13, 13\)"),
     "adds in place": Row(partial(Tutorial, InPlace)),
     "adds nothing yet": Row(at_zero),
-    "two attentions side by side": Row(partial(Tutorial, Parallel), heads=2 * HEADS),
+    "two attentions side by side": Row(partial(Tutorial, Parallel), refused=PARTS_OF_WHAT),
+    "two attentions side by side, described": Row(partial(SideBySide, Parallel), heads=2 * HEADS),
     "attention beside its MLP": Row(partial(Tutorial, BesideItsMLP)),
-    "one block, run again": Row(SharedBlock),
-    "one forward without modules": Row(OneForward, prefix=0),
-    "class token last": Row(partial(Tutorial, order="pc"), prefix=None),
-    "registers behind": Row(partial(Tutorial, order="cpr"), prefix=None),
-    "no class token": Row(partial(Tutorial, order="p"), prefix=0),
-    "by columns": Row(partial(Tutorial, by_columns=True), prefix=None),
+    "one block, run again": Row(SharedBlock, refused=TWICE),
+    "one forward without modules": Row(OneForward, refused=" attends over 12 parts|more than once"),
+    "class token last": Row(partial(Tutorial, order="pc")),
     "nn.TransformerEncoder": Row(partial(OfPyTorch, True)),
     "nn.TransformerEncoder, tokens first": Row(partial(OfPyTorch, False)),
     "LoRA": Row(with_lora),
@@ -266,20 +286,21 @@ ROWS = {
         refused="traced or scripted",
     ),
     "an average of weights": Row(lambda: torch.optim.swa_utils.AveragedModel(Tutorial())),
-    "a Siamese pair": Row(Pair, passes=2),
-    "a picture and its mirror image": Row(lambda: Together(Tutorial(), mirrored=True), passes=2),
+    "a Siamese pair": Row(Pair, refused=TWICE),
+    "a Siamese pair, described": Row(partial(Pair, Described), passes=2),
+    "a picture and its mirror image": Row(lambda: Together(Tutorial(), mirrored=True), refused=TWICE),
+    "a picture and its mirror image, described": Row(lambda: Together(Described(), mirrored=True), passes=2),
     "a second, partial pass": Row(
         Tutorial, passes=2, call=lambda model, images: (model(images), model.forward_features(images))
     ),
     "a partial pass first": Row(
-        Tutorial, passes=2, call=lambda model, images: (model.forward_features(images), model(images))
+        Described, passes=2, call=lambda model, images: (model.forward_features(images), model(images))
     ),
     "one block once more": Row(
         Tutorial,
         refused="blocks.1.attn attended 2 times, but blocks.0.attn 1",
         call=lambda model, images: (model(images), model.blocks[1](torch.randn(2, 13, WIDTH))),
     ),
-    "two models on one picture": Row(
-        lambda: Together(Tutorial(), Tutorial()), refused="parts.1 looks at the images after another part"
-    ),
+    "two models on one picture": Row(lambda: Together(Tutorial(), Tutorial()), refused=PARTS_OF_WHAT),
+    "two described models": Row(lambda: Together(Described(), Described()), refused="holds several Vision Trans"),
 }  # fmt: skip

@@ -122,14 +122,6 @@ class Grey(Around):
         return self.net(self.colours(images))
 
 
-class Decoded(Around):
-    """A convolution that is not the model's stands before it in the order of the modules."""
-
-    def __init__(self, net):
-        nn.Module.__init__(self)
-        self.decoder, self.net = nn.Conv2d(12, 1, 1), net
-
-
 class NewHead(Around):
     """A head of one's own on what a backbone gives, not all of which is called as a whole."""
 
@@ -151,11 +143,6 @@ class Two(nn.Module):
         return self.one(images) + self.other(images)
 
 
-class Logits(Around):
-    def forward(self, images):
-        return self.net(images).logits
-
-
 WRAPPERS = {
     "parallel": nn.DataParallel,
     "averaged": AveragedModel,
@@ -163,8 +150,4 @@ WRAPPERS = {
     "compiled": torch.compile,
     "compiled within": lambda model: nn.DataParallel(torch.compile(model)),
     "adapters": PeftModel,
-    "own class": Around,
-    "that passes on": Passing,
-    "twice": lambda model: Around(Around(model)),
-    "another convolution": Decoded,
 }

@@ -14,10 +14,10 @@ from tqdm import tqdm
 
 from vit_course._support.inputs.rules import one_of, shown
 from vit_course.maps.active_interventions import unrecorded
-from vit_course.maps.effect_baseline import Baseline
-from vit_course.maps.effects import blocks_of
-from vit_course.maps.intervene import ALL, hide, intervene, without_branch, without_head
-from vit_course.maps.intervention import Intervention
+from vit_course.maps.interventions.effect_baseline import Baseline
+from vit_course.maps.interventions.effects import blocks_of
+from vit_course.maps.interventions.intervene import ALL, hide, intervene, without_branch, without_head
+from vit_course.maps.interventions.intervention import Intervention
 from vit_course.maps.run_model import evaluated
 
 Change = list[dict]  # interventions in the form of live/change.js, such as {"kind": "head", "layer": 3, "head": 4}

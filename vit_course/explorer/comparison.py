@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from vit_course._support.inputs.rules import one_of
-from vit_course.maps.tokens import Tokens
+from vit_course.maps.models.tokens import Tokens
 
 CHANGES = ("flipped", "shuffled", "cropped")
 CHANGE = one_of(*CHANGES)

@@ -21,12 +21,12 @@ from vit_course.explorer.prepared import Prepared, Unnormalised, prepare, prepro
 from vit_course.explorer.seen_area import cut_to_patches
 from vit_course.explorer.upload import PictureUpload
 from vit_course.explorer.widget import AttentionExplorer
-from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.forward_pass import ForwardPass
+from vit_course.maps.interventions.forward_pass import ForwardPass
+from vit_course.maps.models.description import find_description
+from vit_course.maps.models.statements import Statements
+from vit_course.maps.models.tokens import Tokens, need_prefix
 from vit_course.maps.recording import RecordedMaps, record_attention
 from vit_course.maps.run_model import evaluated, run
-from vit_course.maps.tokens import Tokens, need_prefix
-from vit_course.maps.wrapped_models import Wrapped
 from vit_course.pretrained.pretrained_model import Pretrained, none_fits
 from vit_course.vit import ViT
 
@@ -194,11 +194,10 @@ def _parts(model: Any, preprocess: Callable | None) -> tuple[nn.Module, Callable
 def _run_on(
     model: nn.Module, preprocess: Callable | None, prepared: Prepared, grid: Grid, prefix: Prefix, labels: Labels
 ) -> _Run:
-    anatomy = Anatomy(model)
     first = next(model.parameters(), prepared.given)
     images = prepared.given.to(first.device, first.dtype)
     with evaluated(model):
-        recorded, seen, answer = _record(anatomy, images)
+        recorded, seen, answer = _record(model, images)
         order = recorded.tokens(grid, prefix)
         maps: torch.Tensor | tuple[torch.Tensor, ...]
         try:
@@ -209,7 +208,7 @@ def _run_on(
         if isinstance(answered, torch.Tensor):
             need_finite("what the model says", answered)
         none = none_fits(model, answer) if isinstance(answer, torch.Tensor) else None
-        inside, unnamed = Wrapped(model), ""
+        inside, unnamed = Statements(model), ""
         if labels is None:
             labels, unnamed = names_in(inside, preprocess, answer)
         says = None
@@ -231,28 +230,23 @@ def _run_on(
     return _Run(model, preprocess, prepared, panel, order)
 
 
-def _record(
-    anatomy: Anatomy, images: torch.Tensor, traced: bool = True
-) -> tuple[RecordedMaps, ForwardPass | None, Any]:
-    # (1, C, H, W) -> the recorded attention, the tokens between the layers (None if they cannot be traced), the output.
-    model = anatomy.model
+def _record(model: nn.Module, images: torch.Tensor) -> tuple[RecordedMaps, ForwardPass | None, Any]:
+    # (1, C, H, W) -> the recorded attention, the tokens between the layers (None without a description), the output.
     try:
-        seen = ForwardPass(anatomy) if traced else None
-    except ValueError:  # attention can be recorded, but the layers cannot be traced
+        seen = None if find_description(model) is None else ForwardPass(model)
+    except ValueError:  # the recording says why
         seen = None
     listening = nullcontext() if seen is None else seen.listening()
     try:
         with torch.no_grad(), listening, record_attention(model) as recorded:
             answer = run(model, images)
     except Exception as error:  # a foreign model may raise anything
-        if seen is not None and seen.apart:  # how its layers run is seen only now
-            return _record(anatomy, images, traced=False)
         if isinstance(model, ViT) and isinstance(error, ValueError):  # our own model's message is clear already
             raise
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         hint = "; it has several parts: explore model.vision_model" if hasattr(model, "vision_model") else ""
         raise ValueError(f"the model cannot take images of shape {tuple(images.shape)}: {reason}{hint}") from error
-    return recorded, seen if seen is not None and seen.whole else None, answer
+    return recorded, seen, answer
 
 
 def upload(
@@ -281,7 +275,7 @@ def upload(
     model, preprocess = _parts(model, preprocess)
     need_grid(grid)
     need_prefix(prefix)
-    size = Wrapped(model).image_size
+    size = Statements(model).image_size
     way = preprocessing_of_model(model) if preprocess is None else preprocessing_of(preprocess)
     treatment = "upright and as its preprocessing crops it"
     if way is None:

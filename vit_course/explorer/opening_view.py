@@ -3,7 +3,7 @@
 import torch
 
 from vit_course.explorer.panel import Maps, QueriesAndKeys
-from vit_course.maps.tokens import Tokens
+from vit_course.maps.models.tokens import Tokens
 
 SIDE = 6  # queries are tried in a grid of at most 6 x 6
 FAR = 0.25  # of the picture's height or width

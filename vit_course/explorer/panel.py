@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from vit_course._support.widgets.encoding import LARGEST, Sections, quantised
-from vit_course.maps.tokens import Tokens
+from vit_course.maps.models.tokens import Tokens
 
 MOST_WEIGHTS = 60_000_000
 MOST_WHOLE = 640  # pixels of the longer side, of the uncropped picture and of the sharper crop that is drawn

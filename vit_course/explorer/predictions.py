@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import torch
 
-from vit_course.maps.forward_pass import ForwardPass
-from vit_course.maps.logit_lens import lens_of
-from vit_course.maps.wrapped_models import Wrapped
+from vit_course.maps.interventions.forward_pass import ForwardPass
+from vit_course.maps.interventions.logit_lens import lens_of
+from vit_course.maps.models.statements import Statements
 
 MOST_CLASSES = 5  # whose curves are drawn
 
@@ -63,7 +63,7 @@ def predicted_words(
     return said if none is None else said | {"none": none}
 
 
-def names_in(inside: Wrapped, preprocess: object, answer: object) -> tuple[list[str] | None, str]:
+def names_in(inside: Statements, preprocess: object, answer: object) -> tuple[list[str] | None, str]:
     """The names of the classes, or None, and why the names of a library's model are not taken, else "".
 
     Args:
@@ -74,7 +74,7 @@ def names_in(inside: Wrapped, preprocess: object, answer: object) -> tuple[list[
     Raises:
         ValueError: an `id2label` in which a class is missing.
     """
-    changed = inside.changes_output
+    changed = inside.around
     try:
         names = inside.labels
     except ValueError as error:

@@ -13,10 +13,9 @@ from torch import nn
 
 from vit_course.data.pictures import open_image, open_picture
 from vit_course.explorer.arguments import need_batch, need_image
-from vit_course.maps.wrapped_models import Wrapped
+from vit_course.maps.models.statements import Statements
 from vit_course.pretrained.bundled import AsTrained
 from vit_course.pretrained.preprocessing import Preprocessing
-from vit_course.vit import ViT
 
 # By library whose published models were trained on normalised images; only timm's models say by which mean and std.
 ADVICE = {
@@ -50,8 +49,14 @@ def prepare(model: nn.Module, image, preprocess: Callable | None) -> Prepared:
 
     Raises:
         ValueError: an image that cannot be used, a library's model without a known preprocessing, or a `preprocess`
-            that does not give one image.
+            that does not give one image; or a model of neither 1 nor 3 channels.
     """
+    inside = Statements(model)
+    if inside.channels not in (1, 3):
+        raise ValueError(
+            f"the explorer shows pictures of 1 or 3 channels, but {inside.name} takes {inside.channels}: record its "
+            "maps by record_attention"
+        )
     is_picture = isinstance(image, (str, Path, bytes, Image.Image)) or hasattr(image, "read")
     way = preprocessing_of(preprocess)
     if not is_picture:
@@ -62,14 +67,13 @@ def prepare(model: nn.Module, image, preprocess: Callable | None) -> Prepared:
         picture = open_picture(image) if is_picture else _picture(image)
         given = need_batch(_called(way, picture, "a picture"))
         return Prepared(_undone(given[0], way.mean, way.std), given, _whole(picture, way))
-    inside = Wrapped(model)
     size = inside.image_size
     whole = None
     if is_picture:
         picture = open_picture(image)
         whole = _whole(picture, size)
         image = open_image(picture, size)
-        if inside.anatomy.channels == 1:  # a model of grey images, such as the digits
+        if inside.channels == 1:  # a model of grey images, such as the digits
             image = image.float().mean(dim=0, keepdim=True).round().to(torch.uint8)  # (1, H, W)
     if size is not None and tuple(image.shape[1:]) != size:
         resized = nn.functional.interpolate(image[None].float(), size, mode="bilinear", antialias=True)[0]
@@ -121,7 +125,7 @@ def preprocessing_of_model(model: nn.Module) -> Callable | None:
     Raises:
         ValueError: a library's model whose preprocessing is not known.
     """
-    inside = Wrapped(model)
+    inside = Statements(model)
     if inside.timm_config is not None:
         return _of_timm(inside, inside.timm_config)
     if inside.checkpoint is not None and "transformers" in sys.modules:
@@ -131,16 +135,16 @@ def preprocessing_of_model(model: nn.Module) -> Callable | None:
             return _HuggingFace(AutoImageProcessor.from_pretrained(inside.checkpoint, local_files_only=True))
         except (OSError, ValueError, ImportError):
             pass
-    library = _library(model)
-    if library is None:
+    if inside.library not in ADVICE:
         return None
-    if inside.changes_images:
+    if inside.around:
         raise ValueError(
-            f"{inside.changes_images}, so it is not known how it needs a picture cropped and normalised: give "
+            f"{inside.around}, so it is not known how it needs a picture cropped and normalised: give "
             f"preprocess=, a function from a picture to the input of {inside.name}"
         )
     raise ValueError(
-        f"{inside.name} does not say how it needs a picture cropped and normalised: give preprocess=, {ADVICE[library]}"
+        f"{inside.name} does not say how it needs a picture cropped and normalised: give preprocess=, "
+        + ADVICE[inside.library]
     )
 
 
@@ -172,9 +176,9 @@ class _Transform:
         return image[None] if isinstance(image, torch.Tensor) and image.ndim == 3 else image
 
 
-def _of_timm(inside: Wrapped, config: Mapping) -> Callable:
+def _of_timm(inside: Statements, config: Mapping) -> Callable:
     size = inside.image_size or tuple(config.get("input_size") or (3, 224, 224))[1:]
-    channels = inside.anatomy.channels
+    channels = inside.channels
     if len(config["mean"]) != channels:
         raise ValueError(
             f"{inside.name} takes images of {channels} channels, but states a mean for {len(config['mean'])} "
@@ -185,20 +189,13 @@ def _of_timm(inside: Wrapped, config: Mapping) -> Callable:
     return AsTrained(size, tuple(config["mean"]), tuple(config["std"]))
 
 
-def _library(model: nn.Module) -> str | None:
-    roots = (type(module).__module__.partition(".")[0] for module in model.modules())
-    return next((root for root in roots if root in ADVICE), None)
-
-
-def _warn_of_shares(inside: Wrapped, image: torch.Tensor) -> None:
-    ours = isinstance(inside.published, ViT)
-    known = ours or _library(inside.anatomy.model)
-    if image.min() < 0 or image.max() > 1 or not known or inside.changes_images:
+def _warn_of_shares(inside: Statements, image: torch.Tensor) -> None:
+    if image.min() < 0 or image.max() > 1 or not inside.library or inside.around:
         return
     config = inside.timm_config
     if config is not None and not any(config["mean"]) and set(config["std"]) == {1}:
         return
-    hint = ", such as that of pretrained.load_run" if ours else ""
+    hint = ", such as that of pretrained.load_run" if inside.library == "vit_course" else ""
     warnings.warn(
         "the image goes to the model as numbers from 0 to 1, but models like this one are trained on normalised "
         f"images: give preprocess={hint}",

@@ -7,7 +7,7 @@ from PIL import Image
 from vit_course._support.inputs.arrays import to_picture
 from vit_course.explorer.panel import cut_out
 from vit_course.explorer.prepared import Prepared
-from vit_course.maps.patch_geometry import PatchGeometry
+from vit_course.maps.models.patch_geometry import PatchGeometry
 
 SIDES = ("at the top", "at the left", "at the bottom", "at the right")
 Whole = tuple[Image.Image, tuple[float, float]] | tuple[Image.Image, tuple[float, float], tuple[float, float]]

@@ -28,7 +28,7 @@ from vit_course.explorer.opening_view import find_opening
 from vit_course.explorer.panel import Panel
 from vit_course.explorer.panel_data import with_tested
 from vit_course.explorer.phrases import need_phrases
-from vit_course.maps.tokens import find_tokens
+from vit_course.maps.models.tokens import fit_tokens
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -219,7 +219,7 @@ def _panel(given: dict, first: Panel | None) -> Panel:
     attention = need_attention(given["maps"])
     picture = to_picture(need_image(given["image"]))
     size = picture.shape[:2]
-    order = find_tokens(attention.tokens, size, grid=need_grid(given["grid"]), prefix=given["prefix"])
+    order = fit_tokens(attention.tokens, size, grid=need_grid(given["grid"]), prefix=given["prefix"])
     if first is None and given["link"] is not None:
         raise ValueError(f"the other panels are linked to the first, so the link of the first must be None, got "
                          f"{shown(given['link'])}")  # fmt: skip

@@ -6,12 +6,12 @@ import torch
 from torch import nn
 
 from vit_course._support.inputs.tensors import check_axes, check_module, check_tensor, need_finite
-from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.foreign_recording import ForeignRecording
-from vit_course.maps.forward_pass import logits_of
-from vit_course.maps.module_paths import few
+from vit_course.maps.models.description import find_description
+from vit_course.maps.models.module_paths import few
+from vit_course.maps.record_calls import CallRecording
 from vit_course.maps.recorded_attention import RecordedAttention
 from vit_course.maps.recording import RecordedMaps
+from vit_course.maps.run_model import logits_of
 
 
 def attention_gradients(
@@ -39,22 +39,22 @@ def attention_gradients(
         raise ValueError(
             "the model was made inside torch.inference_mode, so autograd cannot follow it: make it outside"
         )
-    watched = ForeignRecording(Anatomy(model), openly=True)
+    description = find_description(model)
+    recorded = CallRecording(model, description, openly=True)
     with torch.inference_mode(False), torch.enable_grad():
         # In a frozen model only the images require gradients. Clones, as autograd refuses inference tensors.
         images, classes = images.clone().requires_grad_(images.is_floating_point()), classes.clone()
-        with watched.watching():
+        with recorded.watching():
             logits = need_finite("logits", logits_of(model(images)))  # (B, num_classes)
-        maps = RecordedMaps(watched.anatomy, watched.by_layer, watched.calls.sizes, watched)
-        maps.stacked()  # raises if the maps are not whole
-        parts = [layer[0].parts for layer in watched.by_layer]
+        RecordedMaps(model, description, recorded).stacked()  # raises if the maps are not whole
+        parts = [layer[0].parts for layer in recorded.by_layer()]
         weights = [part.computed() for layer in parts for part in layer]
         check_classes(classes, logits)
         picked = logits.gather(1, classes[:, None]).sum()  # images are independent: one backward pass for all
         try:
             slopes = torch.autograd.grad(picked, weights)
         except RuntimeError as error:
-            raise ValueError(_why_none(watched.anatomy)) from error
+            raise ValueError(_why_none(model)) from error
     stacked, gradients = (_by_layer(parts, values) for values in (weights, slopes))
     return stacked.detach(), need_finite("gradients", gradients)
 
@@ -66,11 +66,11 @@ def _by_layer(parts: list[Sequence[RecordedAttention]], values: Sequence[torch.T
     return torch.stack(layers, dim=1)
 
 
-def _why_none(anatomy: Anatomy) -> str:
+def _why_none(model: nn.Module) -> str:
     names = ("grad_checkpointing", "gradient_checkpointing")  # timm's and Hugging Face's
     switched = [
-        path or anatomy.name
-        for module, path in anatomy.paths.items()
+        path or type(model).__name__
+        for path, module in model.named_modules()
         if any(getattr(module, name, False) is True for name in names)
     ]
     if switched:

@@ -10,15 +10,13 @@ from torch import nn
 
 from vit_course._support.inputs.tensors import check_module, need_finite
 from vit_course.attention import SelfAttention
-from vit_course.maps.active_interventions import changes_in, is_recorded, paused_interventions
-from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.attention_tracer import weights_of
-from vit_course.maps.foreign_recording import ForeignRecording
+from vit_course.maps.active_interventions import changes_in, is_recorded
+from vit_course.maps.attention_calls import weights_of
 from vit_course.maps.hooks import Registered, hooked
-from vit_course.maps.module_calls import sizes_in
-from vit_course.maps.module_paths import few
-from vit_course.maps.probe_layers import are_tested, check_layers
-from vit_course.maps.probe_tokens import find_probed_tokens
+from vit_course.maps.models.description import Description, find_description
+from vit_course.maps.models.token_order import find_tested_tokens
+from vit_course.maps.models.tokens import Tokens
+from vit_course.maps.record_calls import CallRecording
 from vit_course.maps.recorded_attention import (
     Pair,
     RecordedAttention,
@@ -27,7 +25,8 @@ from vit_course.maps.recorded_attention import (
     of_pair,
     of_weights,
 )
-from vit_course.maps.tokens import Tokens, check_whole
+from vit_course.maps.run_model import pictures_in
+from vit_course.vit import ViT
 
 
 class ByLayer(Sequence[list[torch.Tensor]]):
@@ -55,32 +54,35 @@ class RecordedMaps:
     """The result of `record_attention`: `by_layer[l]` is a list with one (B, h, T, T) tensor per forward pass.
 
     Queries and keys are kept where possible, so that recording costs next to nothing; maps are computed from them on
-    request.
+    request. To read a result runs no model and changes none.
     """
 
     def __init__(
         self,
-        anatomy: Anatomy,
-        kept: list[list[RecordedAttention]],
-        sizes: list,
-        watched: ForeignRecording | None = None,
+        model: nn.Module,
+        description: Description | None,
+        recorded: "CallRecording | HookRecording",
+        problem: str = "",
     ):
-        self.by_layer = ByLayer(kept)
-        self._kept = kept
-        self._anatomy = anatomy
-        self._sizes = sizes  # (H, W) of the images of each pass
-        self._watched = watched
+        self._model, self._description, self._recorded = model, description, recorded
+        self._problem = problem  # why there are no maps, if that was clear before the model ran
+
+    @property
+    def by_layer(self) -> ByLayer:
+        """The weights of each layer in each pass, computed on access."""
+        return ByLayer(self._recorded.by_layer())
 
     def __repr__(self) -> str:
-        """What was recorded, and whether the order of the tokens was tested; or why there are no maps."""
+        """What was recorded, or why there are no maps."""
         try:
             count = self._num_tokens()
         except ValueError as error:
             return f"RecordedMaps: no maps, because {error}"
-        images, heads = sum(kept.shape[0] for kept in self._kept[0]), self._kept[0][0].shape[1]
-        recorded = f"RecordedMaps: {len(self._kept)} layers of {heads} heads over {count} tokens of {images} images"
-        if self._watched and not are_tested(self._watched, self._size()):
-            recorded += ", not tested to be layers"
+        kept = self._recorded.by_layer()
+        images, heads = sum(one.shape[0] for one in kept[0]), kept[0][0].shape[1]
+        recorded = f"RecordedMaps: {len(kept)} layers of {heads} heads over {count} tokens of {images} images"
+        if self._description is None or not self._description.family.is_tested:
+            return f"{recorded}; ask tokens() which of them are patches"
         try:
             return f"{recorded}; {self.tokens()}"
         except ValueError as error:
@@ -92,15 +94,16 @@ class RecordedMaps:
         Raises:
             ValueError: nothing was recorded, or NaN; there is not one map over all tokens for each layer and image,
                 because shapes differ between layers or passes, a layer attends in windows, to other tokens, over
-                channels or in a way that was not seen, or patches are left out; or the recorded tensors have since
-                been changed in place.
+                channels or in a way that was not seen; nothing says which calls are layers (then `describe` does); or
+                the recorded tensors have since been changed in place.
         """
         self._num_tokens()
+        by_layer = self.by_layer
         stacked = torch.empty(0)
-        for index, maps in enumerate(self.by_layer):
+        for index, maps in enumerate(by_layer):
             layer = maps[0] if len(maps) == 1 else torch.cat(maps)  # (B, h, T, T)
             if index == 0:  # filled layer by layer: torch.stack would hold all maps twice
-                stacked = layer.new_empty(len(layer), len(self.by_layer), *layer.shape[1:])
+                stacked = layer.new_empty(len(layer), len(by_layer), *layer.shape[1:])
             stacked[:, index] = need_finite(f"the maps of layer {index}", layer)
         return stacked
 
@@ -113,8 +116,9 @@ class RecordedMaps:
             ValueError: as `stacked`; or only weights were seen, as with eager attention or a mask.
         """
         self._num_tokens()
-        pairs: list[list[Pair]] = [[] for _ in self._kept]
-        for index, layer in enumerate(self._kept):
+        pairs: list[list[Pair]] = []
+        for index, layer in enumerate(self._recorded.by_layer()):
+            pairs.append([])
             for kept in layer:
                 pair = kept.queries_and_keys()
                 if pair is None:
@@ -132,76 +136,55 @@ class RecordedMaps:
     def tokens(self, grid: tuple[int, int] | None = None, prefix: int | Sequence[str] | None = None) -> Tokens:
         """Which of the T tokens are patches, where they lie, and what the others are called.
 
-        On a model that is not ours this is tested (`find_probed_tokens`).
+        For the models of known families the tests of this package have shown it. What you say of any other, by
+        `describe` or here, is tested on a copy of the model, with random images.
 
         Args:
-            grid, prefix: as `find_probed_tokens` takes them; by default what the model says.
+            grid: (rows, columns) of patches; by default as the model's description says.
+            prefix: the names of the tokens before the patches, or their number; by default as the description says.
 
         Raises:
-            ValueError: as `stacked` and `find_probed_tokens`.
+            ValueError: as `stacked` and `find_tested_tokens`.
         """
-        return find_probed_tokens(self._num_tokens(), self._size(), self._anatomy, grid, prefix)
+        count = self._num_tokens()
+        images = self._image_shape()
+        return find_tested_tokens(self._model, self._description, self._recorded.first(), count, images, grid, prefix)
 
     def _num_tokens(self) -> int:
         # Returns T, or raises if the maps are not whole.
-        counts = [len(layer) for layer in self._kept]
-        if not counts:
-            unseen = self._watched.unseen() if self._watched else []
-            if any(isinstance(module, torch.jit.ScriptModule) for module in self._anatomy.paths):
-                raise ValueError(
-                    f"nothing was recorded: {self._anatomy.name} was traced or scripted by torch.jit, so its calls are "
-                    "not seen: record the model from which it was made"
-                )
-            ran = f"{few(unseen)} ran, and" if unseen else "run the model inside the with block; if it ran,"
-            raise ValueError(
-                f"nothing was recorded: {ran} its attention is computed in a way that PyTorch's functions do not show, "
-                "such as a compiled or a custom kernel, or one without a softmax (try the model's eager attention)"
-            )
-        if 0 in counts:
-            raise ValueError(
-                f"{counts.count(0)} of {len(counts)} attention layers recorded nothing: "
-                "run the model inside the with block, and in the thread that opened it"
-            )
-        if self._watched and (reason := self._watched.reason()):
+        if self._problem:
+            raise ValueError(self._problem)
+        if reason := self._recorded.reason():
             raise ValueError(reason)
-        shapes = {tuple(kept.shape[1:]) for layer in self._kept for kept in layer}
-        if len(shapes) > 1 or len(set(counts)) > 1:
-            raise ValueError(f"maps of different shapes (h, T, T) cannot be stacked: {sorted(shapes)}")
-        num_tokens = shapes.pop()[-1]
-        if self._watched:
-            check_whole(self._anatomy, num_tokens, self._size())
-            calls = self._watched.calls
-            if calls.shape is not None:  # the model is tested as it was run
-                self._anatomy.channels, self._anatomy.keyword = calls.shape[0], calls.keyword
-            if not self._anatomy.attention:  # layers whose names say nothing, or which are quantized
-                modules = {path: module for module, path in self._anatomy.paths.items()}
-                self._anatomy.attention = {path: modules[path] for path in self._watched.places if path in modules}
-            check_layers(self._watched, self._size())
-        return num_tokens
+        shapes = {tuple(one.shape[1:]) for layer in self._recorded.by_layer() for one in layer}
+        return shapes.pop()[-1]
 
-    def _size(self) -> tuple[int, int] | None:
+    def _image_shape(self) -> torch.Size | None:
         # None if no image was seen, or images of several sizes.
-        config = self._anatomy.config
-        sizes = set(self._sizes) or ({config.height_width} if config else set())
-        return sizes.pop() if len(sizes) == 1 else None
+        shapes = {None if one is None else one[1:] for one in self._recorded.images}
+        inside = self._model if self._description is None else self._description.inside
+        if not shapes and isinstance(inside, ViT):  # only `features` or its parts ran
+            return torch.Size((1, inside.config.in_channels, *inside.config.height_width))
+        shape = shapes.pop() if len(shapes) == 1 else None
+        return None if shape is None or len(shape) != 3 else torch.Size((1, *shape))
 
 
 @contextmanager
 def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
     """Records the attention weights of `model` while the with block runs.
 
-    In a model whose attention is all ours, hooks keep the queries and keys of every `SelfAttention`. The forward pass
-    itself is untouched, so its output is the same with and without recording, whether the attention is computed
-    explicitly or fused. The weights, softmax(q k^T / sqrt(d)), are computed on request, before dropout, so each row
-    sums to 1. In other models, such as those of torchvision, timm and Hugging Face, every call by which PyTorch
-    computes attention, fused or not, is intercepted, and what determines its weights is kept, in float32 if the model
-    has 16 bits. All hooks are removed at the end, even after an exception. Recordings of our models can be nested, and
-    all of them record the same. Only this model is recorded, whatever else runs inside the block, and only in the
-    thread that opened it: several threads may each record it at the same time.
+    Where the attention is all ours, hooks keep the queries and keys of every `SelfAttention`. The forward pass itself
+    is untouched, so its output is the same with and without recording, whether the attention is computed explicitly or
+    fused. The weights, softmax(q k^T / sqrt(d)), are computed on request, before dropout, so each row sums to 1. In
+    other models, such as those of torchvision, timm and Hugging Face, every call by which PyTorch computes attention,
+    fused or not, is intercepted, and what determines its weights is kept, in float32 if the model has 16 bits. All
+    hooks are removed at the end, even after an exception. Recordings of our models can be nested, and all of them
+    record the same. Only this model is recorded, whatever else runs inside the block, and only in the thread that
+    opened it: several threads may each record it at the same time.
 
     Args:
-        model: any module whose attention goes through our `SelfAttention`, `nn.MultiheadAttention`,
-            `F.scaled_dot_product_attention`, or a product of values and weights whose rows sum to 1.
+        model: of a family that is known by name or that `describe` has made known; or any whose calls of attention say
+            everything: weights (B, h, T, T) over the same tokens, in numbered modules, one call in each.
 
     Yields:
         `RecordedMaps`; `maps.stacked()` gives (B, L, h, T, T) on the model's device, or says why it cannot.
@@ -211,19 +194,78 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
         TypeError: not a module.
     """
     check_module("model", model)
-    anatomy = Anatomy(model)
-    layers = {path: module for module, path in anatomy.paths.items() if isinstance(module, SelfAttention)}
-    if not layers or anatomy.attention.keys() - layers.keys():
-        watched = ForeignRecording(anatomy)
-        with watched.watching():
-            yield RecordedMaps(anatomy, watched.by_layer, watched.calls.sizes, watched)
-        return
-    kept: list[list[RecordedAttention]] = [[] for _ in layers]
-    maps = RecordedMaps(anatomy, kept, sizes := [])
-    hooks = [hook for layer, store in zip(layers.values(), kept, strict=True) for hook in _listen(layer, store)]
-    hooks.append((model.register_forward_pre_hook, _here(lambda _, args: sizes.extend(sizes_in(args))), {}))
-    with hooked(hooks):
-        yield maps
+    try:
+        description, problem = find_description(model), ""
+    except ValueError as error:
+        description, problem = None, str(error)
+    inside = model if description is None else description.inside
+    layers = {path: module for path, module in model.named_modules() if isinstance(module, SelfAttention)}
+    if description is not None:
+        layers = {path: module for layer in description.attention for path, module in layer.items()}
+    recorded = HookRecording(inside, layers) if layers and _is_ours(inside) else CallRecording(model, description)
+    with recorded.watching():
+        yield RecordedMaps(model, description, recorded, problem)
+
+
+class HookRecording:
+    """Records our own attention by hooks on its layers, which leave the forward pass untouched.
+
+    Args:
+        model: with nothing else that attends.
+        layers: its `SelfAttention`, by path.
+
+    `images` has the shape (B, C, H, W) of the images of each pass.
+    """
+
+    def __init__(self, model: nn.Module, layers: dict[str, nn.Module]):
+        self.images: list[torch.Size | None] = []
+        self._model, self._layers = model, layers
+        self._kept: dict[str, list[RecordedAttention]] = {path: [] for path in layers}
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Records what the model computes inside the with block; afterwards no hook is left."""
+        hooks = [hook for path, layer in self._layers.items() for hook in _listen(layer, self._kept[path])]
+        hooks.append((self._model.register_forward_pre_hook, _here(lambda _, args: self._see_images(args)), {}))
+        with hooked(hooks):
+            yield
+
+    def _see_images(self, args: tuple) -> None:
+        pictures = pictures_in(args)
+        self.images.append(pictures[0].shape if pictures else None)
+
+    def by_layer(self) -> list[list[RecordedAttention]]:
+        """Returns a list for each layer, with its attention in each pass."""
+        return list(self._kept.values())
+
+    def first(self) -> str:
+        """Returns the path of the first layer."""
+        return next(iter(self._layers))
+
+    def reason(self) -> str | None:
+        """Returns why the maps are not whole, or None if they are."""
+        counts = [len(layer) for layer in self._kept.values()]
+        if 0 in counts:
+            return (
+                f"{counts.count(0)} of {len(counts)} attention layers recorded nothing: "
+                "run the model inside the with block, and in the thread that opened it"
+            )
+        shapes = {tuple(one.shape[1:]) for layer in self._kept.values() for one in layer}
+        if len(shapes) > 1 or len(set(counts)) > 1:
+            return f"maps of different shapes (h, T, T) cannot be stacked: {sorted(shapes)}"
+        return None
+
+
+def _is_ours(model: nn.Module) -> bool:
+    # Whether nothing but `SelfAttention` can attend in a model: its other modules are ours or plain ones of PyTorch.
+    return all(
+        isinstance(module, SelfAttention)
+        or (
+            type(module).__module__.startswith(("vit_course.", "torch.nn"))
+            and not isinstance(module, nn.MultiheadAttention)
+        )
+        for module in model.modules()
+    )
 
 
 def _here(hook: Callable) -> Callable:
@@ -264,6 +306,6 @@ def _used(layer: nn.Module, q: torch.Tensor, k: torch.Tensor) -> RecordedAttenti
         return of_weights(replaced.detach(), "has its weights replaced")
     if hidden is None:
         return of_pair(q, k)
-    with paused_interventions(), in_full_precision(q):
+    with torch._C.DisableTorchFunction(), in_full_precision(q):  # not to be changed once more
         weights = weights_of(full(q), full(k), None, attn_mask=~hidden)
     return of_weights(weights, "has keys hidden")

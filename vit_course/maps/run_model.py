@@ -1,7 +1,7 @@
-"""Runs a model of any library, in eval mode for a while, or with a block that is skipped."""
+"""Runs a model of any library: its tokens if it has no head, in eval mode for a while, uncompiled."""
 
-import threading
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,21 +9,32 @@ import torch
 from torch import nn
 
 from vit_course.config import ViTConfig
+from vit_course.maps.hooks import HOOKS
 
 
-class Skipped:
-    """Replaces the `forward` of a block by a stored output, in the thread that made this object."""
+class _Eager:
+    """Runs compiled models uncompiled inside the with block, until the last of all threads has left it."""
 
-    def __init__(self, forward: Callable, output: object):
-        self.forward, self.output, self.thread = forward, output, threading.get_ident()
+    def __init__(self) -> None:
+        self.inside: int = 0
+        self.stance: Any = None
 
-    def __call__(self, *args, **kwargs):
-        return self.output if self.here else self.forward(*args, **kwargs)
+    def __enter__(self) -> None:
+        with HOOKS:
+            # PyTorch's compiler takes seconds to import; unless it is loaded, or FlexAttention, nothing is compiled.
+            if self.stance is None and {"torch._dynamo", "torch.nn.attention.flex_attention"} & sys.modules.keys():
+                self.stance = torch.compiler.set_stance("force_eager")
+            self.inside += 1
 
-    @property
-    def here(self) -> bool:
-        """Whether this is the thread that skips the block."""
-        return threading.get_ident() == self.thread
+    def __exit__(self, *_: object) -> None:
+        with HOOKS:
+            self.inside -= 1
+            if not self.inside and self.stance is not None:
+                self.stance.__exit__(None, None, None)
+                self.stance = None
+
+
+EAGER = _Eager()
 
 
 def run(model: nn.Module, images: torch.Tensor) -> Any:
@@ -35,6 +46,19 @@ def run(model: nn.Module, images: torch.Tensor) -> Any:
 def first_tensor(output: object) -> torch.Tensor:
     """Returns the tokens from the output of a block, which may be a tuple."""
     return output[0] if isinstance(output, tuple) else output
+
+
+def logits_of(out: object) -> torch.Tensor:
+    """Returns the logits (B, num_classes) from the output of a model of any library.
+
+    Raises:
+        ValueError: the output has no logits.
+    """
+    logits = out if isinstance(out, torch.Tensor) else getattr(out, "logits", None)
+    if not isinstance(logits, torch.Tensor) or logits.ndim != 2:
+        found = f"shape {tuple(logits.shape)}" if isinstance(logits, torch.Tensor) else type(out).__name__
+        raise ValueError(f"the model must give logits (B, num_classes), but it gives {found}")
+    return logits
 
 
 @contextmanager
@@ -53,3 +77,8 @@ def check_evaluated(model: nn.Module) -> None:
     """Raises a `ValueError` for a model in training mode."""
     if model.training:
         raise ValueError("the model is in training mode, in which dropout changes it too: call model.eval() first")
+
+
+def pictures_in(values: tuple | list) -> list[torch.Tensor]:
+    """Returns a list with the first tensor (B, C, H, W) among the arguments of a call, or an empty list."""
+    return [x for x in values if isinstance(x, torch.Tensor) and x.ndim == 4][:1]

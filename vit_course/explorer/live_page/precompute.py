@@ -12,8 +12,7 @@ from vit_course.explorer.live_page.models import HEAD, SIZES
 from vit_course.explorer.opening_view import find_opening
 from vit_course.explorer.panel import Panel, QueriesAndKeys
 from vit_course.explorer.predictions import predicted_words
-from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.forward_pass import ForwardPass
+from vit_course.maps.interventions.forward_pass import ForwardPass
 from vit_course.maps.recording import record_attention
 from vit_course.pretrained.bundled import load_run
 from vit_course.pretrained.pretrained_model import Pretrained, none_fits
@@ -40,7 +39,7 @@ def precompute() -> dict[str, bytes]:
 @torch.no_grad()
 def _file(run: Pretrained, photograph: Photograph) -> bytes:
     model, preprocess, labels = run
-    images, seen = preprocess(photograph.path), ForwardPass(Anatomy(model))
+    images, seen = preprocess(photograph.path), ForwardPass(model)
     with seen.listening(), record_attention(model) as recorded:
         logits = model(images)
     says = predicted_words(seen, images, logits, labels, none_fits(model, logits), len(labels))

@@ -1,4 +1,4 @@
-"""A model inside another: what it says of images and classes holds for the whole only where a test run confirms it."""
+"""What a model says of its images and classes: also inside a known wrapper, and not inside a class of one's own."""
 
 import copy
 
@@ -17,7 +17,6 @@ from wrappers import (
     Around,
     Flipped,
     Grey,
-    Logits,
     NewHead,
     Normalised,
     Passing,
@@ -31,7 +30,7 @@ from wrappers import (
 from vit_course.explorer import explore, upload
 from vit_course.explorer.prepared import prepare
 from vit_course.maps import controls, effects
-from vit_course.maps.wrapped_models import Wrapped
+from vit_course.maps.models.statements import Statements
 from vit_course.vit import ViT, ViTConfig
 
 PICTURE = Image.fromarray(np.random.default_rng(0).integers(0, 256, (60, 100, 3), np.uint8))
@@ -51,10 +50,10 @@ def test_a_wrapper_that_changes_nothing_says_what_the_model_inside_says(name):
     before = {module: dict(vars(module)) for module in model.modules()}
     found = prepare(model, PICTURE, None)
     assert found.given.shape == (1, 3, 48, 48) and torch.equal(found.given, expected.given)
-    assert Wrapped(model).image_size == (48, 48) and Wrapped(model).num_classes == 1000
+    assert Statements(model).image_size == (48, 48) and Statements(model).num_classes == 1000
     assert {module: dict(vars(module)) for module in model.modules()} == before, "nothing of the test run is left"
     words, about = said(model)
-    assert words < set(Wrapped(plain).labels) and about == "the model's own head, for 1000 classes"
+    assert words < set(Statements(plain).labels) and about == "the model's own head, for 1000 classes"
     assert "as its preprocessing crops it" in upload(model)._treatment
 
 
@@ -63,12 +62,12 @@ def test_in_a_process_group():
     try:
         model = nn.parallel.DistributedDataParallel(timm_vit())
         assert prepare(model.eval(), PICTURE, None).given.shape == (1, 3, 48, 48)
-        assert said(model)[0] < set(Wrapped(timm_vit()).labels)
+        assert said(model)[0] < set(Statements(timm_vit()).labels)
     finally:
         torch.distributed.destroy_process_group()
 
 
-@pytest.mark.parametrize("wrap", [nn.DataParallel, PeftModel, Around, Logits], ids=lambda wrap: wrap.__name__)
+@pytest.mark.parametrize("wrap", [nn.DataParallel, PeftModel], ids=lambda wrap: wrap.__name__)
 def test_hugging_faces_processor_and_words_are_found_inside(wrap, tmp_path):
     processor = transformers.ViTImageProcessor(size={"height": 48, "width": 48}, image_mean=[0.3] * 3)
     huggingface().save_pretrained(tmp_path)
@@ -80,56 +79,42 @@ def test_hugging_faces_processor_and_words_are_found_inside(wrap, tmp_path):
     assert words < set(THINGS.values()) and about == "the model's own head, for 12 classes"
 
 
-class PassingNormalised(Passing, Normalised):
-    """Passes on what the model inside says of itself, but not the images."""
-
-
-CHANGED = {
+# Classes of somebody's own around a model, which may do anything to its images and its output.
+AROUND = {
+    "nothing": Around,
+    "passes on what the model inside says": Passing,
     "normalised": Normalised,
     "a list": lambda model: nn.Sequential(torchvision.transforms.Normalize([0.5] * 3, [0.2] * 3), model),
     "tiles": Tiled,
     "augmented": Flipped,
-    "that passes on": PassingNormalised,
     "grey": Grey,
+    "a head": lambda model: NewHead(model, 10, num_classes=10),
 }
 
 
-@pytest.mark.parametrize("name", CHANGED)
-def test_where_other_images_reach_the_model_its_preprocessing_is_asked_for(name):
-    model = CHANGED[name](timm_vit())
+@pytest.mark.parametrize("name", AROUND)
+def test_around_a_model_its_preprocessing_is_asked_for(name):
+    model = AROUND[name](timm_vit())
+    inside = next(path for path, module in model.named_modules() if type(module).__name__ == "VisionTransformer")
     asked = (
-        r" does not pass its images unchanged to the VisionTransformer inside, .*: give preprocess=, a function from a"
+        f"{type(model).__name__} is a class around VisionTransformer, at {inside}, and may change its images or its "
+        "output, .*: give preprocess="
     )
     for asks in (lambda: explore(model, PICTURE), lambda: upload(model)):
         with pytest.raises(ValueError, match=asked):
             asks()
-    assert Wrapped(model).image_size is None and Wrapped(model).timm_config is None
-    explore(model, torch.rand(1 if name == "grey" else 3, 48, 48)) if name in (
-        "normalised",
-        "grey",
-    ) else None  # no warning
+    assert Statements(model).image_size is None and Statements(model).timm_config is None
+    assert Statements(model).labels is None
+    size = 96 if name == "tiles" else 48
+    if name not in ("tiles", "augmented"):  # which look at the picture several times
+        explore(model, torch.rand(1 if name == "grey" else 3, size, size))  # no warning
 
 
-def test_words_hold_where_the_output_is_the_models():
-    names = set(Wrapped(timm_vit()).labels)
-    assert said(Normalised(timm_vit()))[0] < names, "other images, and the same output"
-    assert said(CHANGED["a list"](timm_vit()))[0] < names
-    for count in (10, 1000):  # as many as the backbone's classes are other classes still
-        for model in (NewHead(timm_vit(), count, num_classes=count), NewHead(huggingface(), count, num_classes=count)):
-            inside = type(model.net).__name__
-            words, about = said(model)
-            assert all(word.startswith("class ") for word in words)
-            if inside == "VisionTransformer":
-                assert about.endswith(f"because the output of NewHead is not the output of the {inside} inside")
-            assert prepare(NewHead(timm_vit(), count), PICTURE, None).given.shape == (1, 3, 48, 48), (
-                "images as they are"
-            )
-    config = huggingface().config
-    model = NewHead(huggingface(), 10, config=config)
-    assert said(model) is None and Wrapped(model).labels is not None, "they may be an embedding"
-    assert said(model, labels=list("abcdefghij"))[0] < set("abcdefghij")
-    assert said(Passing(NewHead(timm_vit(), 1000, num_classes=1000)))[0] <= {f"class {i}" for i in range(1000)}
-    assert said(Around(nn.Sequential(timm_vit(), nn.Softmax(1)))) is None
+def test_classes_of_a_new_head_have_numbers():
+    for model in (NewHead(timm_vit(), 10, num_classes=10), NewHead(huggingface(), 10, num_classes=10)):
+        assert all(word.startswith("class ") for word in said(model)[0])
+        assert said(model, labels=list("abcdefghij"))[0] < set("abcdefghij")
+    assert said(NewHead(timm_vit(), 10)) is None, "they may be an embedding"
 
 
 def test_a_head_put_in_place_of_the_models_own():
@@ -145,16 +130,15 @@ def test_a_head_put_in_place_of_the_models_own():
     assert said(model)[0] <= {f"class {index}" for index in range(10)}
     model = timm_vit()
     model.pretrained_cfg = model.pretrained_cfg | {"num_classes": 21843}  # of the weights, whose head was left out
-    assert Wrapped(model).labels is None
+    assert Statements(model).labels is None
 
 
 def test_words_of_an_entry_of_torchvisions_weights():
     entry = torchvision.models.ViT_B_16_Weights.IMAGENET1K_V1
     model = shaken(torchvision.models.VisionTransformer(224, 112, 2, 2, 12, 20))
     image = torch.rand(3, 48, 48)
-    for wrapped, known in ((Around(model), True), (Around(nn.Sequential(model, nn.Linear(1000, 1000)),
-                                                          num_classes=1000), False)):  # fmt: skip
-        words = explore(wrapped, image, preprocess=entry)._panels[0]["says"]["labels"]
+    for whole, known in ((model, True), (Around(model, num_classes=1000), False)):
+        words = explore(whole, image, preprocess=entry)._panels[0]["says"]["labels"]
         assert (set(words) < set(entry.meta["categories"])) == known
     model.heads = nn.Linear(12, 10)
     model.num_classes = 10
@@ -163,24 +147,28 @@ def test_words_of_an_entry_of_torchvisions_weights():
 
 def test_two_backbones_are_not_confused():
     model = Two(timm_vit(), timm_vit(patch_size=16))
-    with pytest.raises(ValueError, match="no model inside Two holds all its attention layers, so it is not known"):
-        explore(model, PICTURE)
-    assert Wrapped(model).labels is None and Wrapped(model).num_classes is None
-    assert Wrapped(Two(timm_vit(), timm_vit(32))).image_size is None
+    with pytest.raises(ValueError, match="Two holds several Vision Transformers, one, other: give one of them"):
+        explore(model, torch.randn(3, 48, 48))
+    assert Statements(model).labels is None and Statements(model).image_size is None
 
 
-def test_of_our_model_and_of_one_of_no_library():
+def test_of_our_model():
     ours = ViT(ViTConfig(image_size=(16, 24), patch_size=4, num_classes=3, hidden_dim=12, num_layers=2, num_heads=2,
                          mlp_dim=20)).eval()  # fmt: skip
-    assert Wrapped(nn.DataParallel(ours)).image_size == (16, 24) and Wrapped(nn.DataParallel(ours)).num_classes == 3
+    parallel = Statements(nn.DataParallel(ours))
+    assert (parallel.image_size, parallel.num_classes) == ((16, 24), 3)
     with pytest.warns(UserWarning, match=r"numbers from 0 to 1, .*pretrained\.load_run"):
         explore(nn.DataParallel(ours), torch.rand(3, 16, 24))
-    assert Wrapped(Tiled(ours)).image_size is None and Wrapped(Tiled(ours, config=ours.config)).image_size is None
-    stated = Around(ours, image_size=32)
-    assert Wrapped(stated).image_size == (32, 32), "what the outermost says of itself is not tested"
-    broken = Around(ours)
-    broken.forward = lambda images, labels: ours(images)
-    assert Wrapped(broken).image_size is None, "it could not be run"
+    assert Statements(Tiled(ours)).image_size is None
+
+
+def test_the_explorer_shows_one_or_three_channels():
+    model = timm_vit(in_chans=4)
+    for image in (PICTURE, torch.randn(4, 48, 48)):
+        with pytest.raises(ValueError, match="shows pictures of 1 or 3 channels, but VisionTransformer takes 4"):
+            explore(model, image)
+    grey = explore(timm_vit(in_chans=1), PICTURE, preprocess=lambda images: images / 255)._panels[0]
+    assert grey["layers"] == 2
 
 
 def test_controls_and_effects_take_wrapped_models():

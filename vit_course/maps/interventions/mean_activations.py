@@ -12,12 +12,11 @@ from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.rules import one_of
 from vit_course._support.inputs.tensors import check_axes, check_floats, check_module, check_numbers, need_finite
 from vit_course.maps.active_interventions import unrecorded
-from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.encoder_blocks import first_part
-from vit_course.maps.intervene import ALL, intervene
-from vit_course.maps.intervention import Intervention, RunningLayer
+from vit_course.maps.interventions.intervene import ALL, intervene
+from vit_course.maps.interventions.intervention import Intervention, RunningLayer
+from vit_course.maps.interventions.stored_means import MeanActivations
+from vit_course.maps.models.description import need_description
 from vit_course.maps.run_model import check_evaluated, run
-from vit_course.maps.stored_means import MeanActivations
 
 PLACES = ("heads", "attention", "mlp", "layer", "weights")
 PLACE = one_of(*PLACES, "queries", "keys", "values", "neurons")
@@ -66,7 +65,7 @@ def mean_activations(
     for place in places or (None,):
         PLACE("places", place)
     check_evaluated(model)
-    layers = tuple(map(first_part, Anatomy(model).blocks.values()))
+    layers = tuple(need_description(model).blocks.values())
     sums: dict[str, list[torch.Tensor]] = {place: [] for place in places}
     reading = [
         Intervention(f"mean_activations of {one!r}", one, ALL, partial(_add, sums[one]), heard=True) for one in places

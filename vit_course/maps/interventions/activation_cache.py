@@ -1,7 +1,6 @@
 """A cache of what a model computes in its layers, by name."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -10,11 +9,9 @@ from torch import nn
 
 from vit_course._support.inputs.rules import shown
 from vit_course._support.inputs.tensors import check_floats, check_module
-from vit_course.maps.active_interventions import ACTIVE
-from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.indices import among
-from vit_course.maps.intervene import intervene
-from vit_course.maps.intervention import Intervention, RunningLayer
+from vit_course.maps.interventions.intervene import intervene
+from vit_course.maps.interventions.intervention import Intervention, RunningLayer
+from vit_course.maps.models.description import need_description
 from vit_course.maps.run_model import run
 
 PLACES = ("queries", "keys", "values", "weights", "heads", "attention", "neurons", "mlp")
@@ -62,28 +59,11 @@ def run_with_cache(
 
         return Intervention(f"run_with_cache of {name!r}", place, (layer,), keep, heard=True)
 
-    places = _places(len(Anatomy(model).blocks), names)
-    with _hearing(model, [hear(name, *place) for name, place in places.items()]):
+    places = _places(len(need_description(model).blocks), names)
+    # Applied last, behind the changes of a block around this one.
+    with intervene(model, [hear(name, *place) for name, place in places.items()]):
         output = run(model, images)
     return output, {name: cache[name] for name in places}
-
-
-@contextmanager
-def _hearing(model: nn.Module, heard: Sequence[Intervention]) -> Iterator[None]:
-    # Interventions that are active may change a value before or after it is heard here. So it is heard from them as
-    # well, behind their changes: what is heard last is what is used.
-    around = [(mode, dict(mode.changes)) for mode in ACTIVE.changing if mode.model is model]
-    count = len(Anatomy(model).blocks)
-    for mode, changes in around:
-        for layer, others in changes.items():
-            also = (one for one in heard if layer in among("layer", one.layers, count, one.name))
-            mode.changes[layer] = [*others, *also]
-    try:
-        with intervene(model, heard):
-            yield
-    finally:
-        for mode, changes in around:
-            mode.changes.update(changes)
 
 
 def _places(count: int, names: Sequence[str] | None) -> dict[str, tuple[str, int]]:

@@ -7,8 +7,7 @@ from functools import partial
 import torch
 from torch import nn
 
-from vit_course.maps.encoder_blocks import first_part
-from vit_course.maps.intervention import RunningLayer
+from vit_course.maps.interventions.intervention import RunningLayer
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,7 +21,7 @@ class MeanActivations:
             is (L, h, T, d).
         count: of how many pictures.
         image_size: (H, W) of the pictures.
-        layers: the layers of the model that has run, each as its `first_part`.
+        layers: the layers of the model that has run, in their order.
     """
 
     values: dict[str, list[torch.Tensor]]
@@ -46,7 +45,7 @@ class MeanActivations:
         return partial(self._fill, place)
 
     def _fill(self, place: str, x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
-        if at.index >= len(self.layers) or self.layers[at.index] is not first_part(at.block):
+        if at.index >= len(self.layers) or self.layers[at.index] is not at.block:
             raise ValueError(f"by has the means of another model: its layer {at.index} is not the one that runs here")
         if at.image_size not in (None, self.image_size):
             sizes = " and ".join(f"{height} x {width}" for height, width in (self.image_size, at.image_size))

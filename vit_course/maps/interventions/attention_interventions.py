@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from vit_course.maps.attention_tracer import PRODUCTS, SPECIAL, flat, given, weights_of
-from vit_course.maps.intervention import Intervention, RunningLayer
+from vit_course.maps.attention_calls import PRODUCTS, SPECIAL, flat, given, weights_of
+from vit_course.maps.interventions.intervention import Intervention, RunningLayer
 
 MATMULS = {"matmul", "__matmul__"}  # products of two operands (..., n, m) and (..., m, k), in this order
 # The forms of products, with the letters b, h, i, j, d in the order in which they come.
@@ -20,11 +20,11 @@ EINSUMS = {"bhij,bhdj->bhid": "scores", "bhij,bhjd->bhid": "heads"}
 class AttentionInterventions(TorchFunctionMode):
     """Changes attention, however it is computed: by a fused call, by `nn.MultiheadAttention` or step by step."""
 
-    def __init__(self) -> None:
+    def __init__(self, learned: dict[tuple[Intervention, int], torch.Tensor]) -> None:
         super().__init__()
         self.running: RunningLayer | None = None
         self.learning = False  # nothing is changed; the values at the places are stored
-        self.learned: dict[tuple[Intervention, int], torch.Tensor] = {}
+        self.learned = learned
 
     def changed(self, place: str, x: torch.Tensor) -> torch.Tensor:
         """Returns what the interventions at this place of the running layer make of x."""

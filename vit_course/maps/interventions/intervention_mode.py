@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vit_course.maps.attention_interventions import AttentionInterventions, is_among, swapped
-from vit_course.maps.attention_tracer import SOFTMAXES, flat
-from vit_course.maps.intervention import NEEDED, Intervention, RunningLayer
+from vit_course.maps.attention_calls import flat
+from vit_course.maps.interventions.attention_interventions import AttentionInterventions, is_among, swapped
+from vit_course.maps.interventions.intervention import NEEDED, Intervention, RunningLayer
 
 ATTENTION = (F.scaled_dot_product_attention, F.multi_head_attention_forward)
 ADDITIONS, JOINS = {"add", "add_", "__add__", "__radd__", "__iadd__"}, {"cat", "concat", "concatenate", "stack"}
@@ -19,19 +19,27 @@ class InterventionMode(AttentionInterventions):
 
     Args:
         model: which is changed.
-        changes: the index of a layer -> the interventions there.
+        interventions: all of them.
+        learned: the values for other pictures, by intervention and layer, that are known already.
     """
 
-    def __init__(self, model: nn.Module, changes: dict[int, list[Intervention]]):
-        super().__init__()
-        self.model, self.changes = model, changes
-        self.busy = False  # inside one of our own calls, or interventions are paused
-        self.stale: list[torch.Tensor] = []  # what a layer was to change in place, which could not be
+    def __init__(
+        self,
+        model: nn.Module,
+        interventions: list[Intervention],
+        learned: dict[tuple[Intervention, int], torch.Tensor],
+    ):
+        super().__init__(learned)
+        self.model, self.interventions = model, interventions
+        self.busy = False  # inside one of our own calls
 
-    def enter(self, running: RunningLayer) -> torch.Tensor:
-        """Starts a layer and returns its input tokens (B, T, D), changed if asked for."""
+    def enter(self, running: RunningLayer) -> None:
+        """Starts a layer with its input tokens (B, T, D), changed if asked for."""
         self.running = running
+        running.given = running.tokens
         running.tokens = running.entered = self.changed("tokens", running.tokens)
+        if running.tokens is not running.given:
+            running.start = running.tokens
         if self.asked("layer"):
             running.entered = running.tokens.clone()  # a layer may add to its tokens in place
         scores = [one for one in running.changes if one.place == "scores"]
@@ -47,7 +55,6 @@ class InterventionMode(AttentionInterventions):
                     f"{scores[-1].name} leaves token {query} without a key in layer {running.index}, but each token "
                     "needs one"
                 )
-        return running.tokens
 
     def leave(self, output: torch.Tensor) -> torch.Tensor:
         """Ends a layer and returns its output (B, T, D), changed if asked for; raises if a change could not be made."""
@@ -66,18 +73,12 @@ class InterventionMode(AttentionInterventions):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
-        if self.stale and name != "__get__" and any(is_among(one, self.stale) for one in args):  # more than their shape
-            raise ValueError(
-                f"{type(self.model).__name__} changes its tokens in place and then goes on using them, so they cannot "
-                "be replaced by those of several pictures"
-            )
         if self.running is None or self.busy:
             return func(*args, **kwargs)
         self.busy = True
         try:
-            if (start := self.running.start) is not None:
-                for one in self.running.original:
-                    args, kwargs = swapped(args, kwargs, one, start)
+            if self.running.start is not None:
+                args, kwargs = swapped(args, kwargs, self.running.given, self.running.start)
             result = self._call(func, name, args, kwargs)
             self._follow(func, name, (*args, *kwargs.values()), result)
             return result
@@ -93,7 +94,7 @@ class InterventionMode(AttentionInterventions):
         if name in ADDITIONS and any(one is now.tokens for one in args):
             return self._added(func, name, args, kwargs)
         inputs = [one for one in flat((*args, *kwargs.values())) if isinstance(one, torch.Tensor)]
-        if name in SOFTMAXES and inputs and self.are_scores(inputs[0], args, kwargs):
+        if name == "softmax" and inputs and self.are_scores(inputs[0], args, kwargs):
             return self.softmax(func, args, kwargs, inputs[0])
         if name == "linear" and self._are_neurons(*inputs[:2]):
             args, kwargs = swapped(args, kwargs, inputs[0], self.changed("neurons", inputs[0]))
@@ -132,11 +133,4 @@ class InterventionMode(AttentionInterventions):
         now.tokens = func(*args, **kwargs)
         if now.parts is None or now.parts:
             return now.tokens
-        output = self.leave(now.tokens)  # a layer that is no module of its own ends with an addition
-        if name == "add_":  # after which the model may go on with the tensor that it added to
-            for one in (now.tokens, *now.original):
-                if one.shape != output.shape:
-                    self.stale.append(one)
-                elif one is not output:
-                    one.copy_(output)
-        return output
+        return self.leave(now.tokens)  # a layer that is a list of modules ends with an addition

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.utils.weak import WeakIdKeyDictionary
 
-from vit_course.maps.tokens import Tokens
+from vit_course.maps.models.tokens import Tokens
 
 QUERIES_AND_KEYS = (
     "computes its attention in a way that does not show its queries and keys: each layer must call PyTorch's "
@@ -53,11 +53,10 @@ class RunningLayer:
     # What was computed from the weights of the attention, until it is added to the tokens.
     attention: WeakIdKeyDictionary = field(default_factory=WeakIdKeyDictionary)
     met: Counter[str] = field(default_factory=Counter)  # how often each place was reached
-    # Where the layer is no module of its own: its parts that have not run yet, and what the model itself still has as
-    # the tokens that enter, where they were changed.
-    parts: set[nn.Module] | None = None
-    original: list[torch.Tensor] = field(default_factory=list)
-    start: torch.Tensor | None = None  # the changed ones
+    # The tokens as the model gave them, and what they were changed to: within the layer, these stand for those.
+    given: torch.Tensor | None = None
+    start: torch.Tensor | None = None
+    parts: set[nn.Module] | None = None  # of a layer that is a list of modules: those that have not run yet
 
 
 @dataclass(frozen=True, eq=False)

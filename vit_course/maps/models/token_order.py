@@ -1,6 +1,6 @@
-"""Probes a model: changes the pixels of patches, and sees which tokens change before the first attention."""
+"""Tests a model's token order on a copy: changes the pixels of patches, and sees which tokens change."""
 
-import threading
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -9,13 +9,11 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import nn
 
-from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.hooks import hooked
-from vit_course.maps.module_paths import few
-from vit_course.maps.patch_geometry import PatchGeometry
-from vit_course.maps.tokens import Tokens, find_tokens
-from vit_course.maps.trial_run import trial_run
-from vit_course.vit import ViT
+from vit_course.maps.models.description import Description, own
+from vit_course.maps.models.module_paths import few
+from vit_course.maps.models.patch_geometry import PatchGeometry
+from vit_course.maps.models.tokens import Tokens, find_tokens
+from vit_course.maps.run_model import EAGER
 
 STRENGTH = 4.0  # of a change, in standard deviations of the random images
 # What stands for a token's patch if no pixel changes the token, and if those of several patches do, as behind a stem of
@@ -43,10 +41,47 @@ class _Arrived(Exception):
     """Ends a forward pass once the tokens have reached the first attention layer."""
 
 
+def find_tested_tokens(
+    model: nn.Module,
+    description: Description | None,
+    first: str,
+    num_tokens: int,
+    images: torch.Size | None,
+    grid: tuple[int, int] | None = None,
+    prefix: int | Sequence[str] | None = None,
+) -> Tokens:
+    """As `find_tokens`, tested on a copy of the model if nothing but the user's word describes it.
+
+    A token must change with the pixels of its patch and of no other, and not with pixels that no patch sees.
+
+    Args:
+        model, description: the description is None if the model has none.
+        first: the path of the first attention layer.
+        images: the shape (B, C, H, W) of images that the model was given; None if it is not known.
+        num_tokens, grid, prefix: as in `find_tokens`.
+
+    Raises:
+        ValueError: as `find_tokens`, or a token that shows another patch or none, or patches that lie elsewhere.
+    """
+    image_size = None if images is None else (images[2], images[3])
+    found = find_tokens(description, num_tokens, image_size, grid, prefix)
+    if description is not None and description.family.is_tested and grid is None and prefix is None:
+        return replace(found, tested=True)
+    if images is None or found.geometry is None:
+        return found
+    order = probe_order(model, first, images[1], found.geometry)
+    if order is None or len(order.patches) != num_tokens:  # it could not be tested
+        return _doubtful(found)
+    name = type(model).__name__
+    _check_order(order, name, found)
+    placed = _tested_place(order, model, first, images[1], found)
+    return replace(placed, tested=SEVERAL not in order.patches[found.num_prefix :])
+
+
 def probe_order(
-    anatomy: Anatomy, image_size: tuple[int, int], grid: tuple[int, int], corners: tuple[int, ...] = (0, 1)
+    model: nn.Module, first: str, channels: int, geometry: PatchGeometry, corners: tuple[int, ...] = (0, 1)
 ) -> Order | None:
-    """Which patch each token shows, found on the model itself, once for each size and grid.
+    """Which patch each token shows, found on a copy of the model, once for each geometry.
 
     About 2 log2(N) random images run as far as the first attention layer. The N patches are numbered in binary, and for
     each binary digit there are two images: in one, the patches with this digit change; in the other, those without it.
@@ -54,27 +89,27 @@ def probe_order(
     covers change.
 
     Args:
-        anatomy: of the model.
-        image_size: (H, W)
-        grid: (rows, columns) of patches.
+        model, first: the model, and the path of its first attention layer.
+        channels: of its images.
+        geometry: where the patches are said to lie.
         corners: which pixels of a patch change, if it is known to cover just its cell: 0 for that at its top left, 1
             for that at its bottom right. So even a grid that is off by one pixel is detected. Of other
             patches, the middle changes.
 
     Returns:
-        None if the model cannot be run in this way: it takes other arguments, or has no attention layer that can be
-        recorded; or if the grid has more rows or columns than the image has pixels.
+        None if the model cannot be copied or run in this way, for example because it takes other arguments.
     """
-    known = _found.setdefault(anatomy.model, {})
-    key = (image_size, grid, corners)
+    known = _found.setdefault(model, {})
+    key = (first, channels, geometry, corners)
     if key not in known:
-        geometry = anatomy.geometry(image_size, grid)
-        known[key] = None if geometry is None else _probed(anatomy, geometry, corners if geometry.apart else ())
+        known[key] = _probed(model, first, channels, geometry, corners if geometry.apart else ())
     return known[key]
 
 
 @torch.no_grad()
-def _probed(anatomy: Anatomy, geometry: PatchGeometry, corners: tuple[int, ...]) -> Order | None:
+def _probed(
+    model: nn.Module, first: str, channels: int, geometry: PatchGeometry, corners: tuple[int, ...]
+) -> Order | None:
     count = geometry.grid[0] * geometry.grid[1]
     numbers = torch.arange(count)
     digits = [(numbers >> place) & 1 == 1 for place in range(max(1, (count - 1).bit_length()))]  # (N,) each
@@ -82,11 +117,11 @@ def _probed(anatomy: Anatomy, geometry: PatchGeometry, corners: tuple[int, ...])
     owner = _owners(geometry, corners)  # (H, W)
     changed = torch.cat([chosen[:, owner.clamp_min(0)] & (owner >= 0), geometry.unseen()[None]])  # (2 bits + 1, H, W)
     generator = torch.Generator().manual_seed(0)
-    image = torch.randn(1, anatomy.channels, *geometry.image_size, generator=generator)
+    image = torch.randn(1, channels, *geometry.image_size, generator=generator)
     images = torch.cat([image, image + STRENGTH * changed[:, None]])  # (2 bits + 2, C, H, W)
-    like = next(anatomy.model.parameters(), image)
+    like = next(model.parameters(), image)
     # The last image is the first one again, whose tokens are the same unless the model draws random numbers.
-    tokens = _tokens_of(anatomy, torch.cat([images, images[:1]]).to(like.device, like.dtype))
+    tokens = _tokens_of(model, first, torch.cat([images, images[:1]]).to(like.device, like.dtype))
     if tokens is None or not torch.allclose(tokens[-1], tokens[0], rtol=1e-3, atol=1e-3):
         return None
     tokens = tokens[:-1].float()
@@ -113,30 +148,27 @@ def _owners(geometry: PatchGeometry, corners: tuple[int, ...]) -> torch.Tensor:
     return owner
 
 
-def _tokens_of(anatomy: Anatomy, images: torch.Tensor) -> torch.Tensor | None:
-    # (B, C, H, W) -> (B, T, D): what the first attention layer of the model is given.
+def _tokens_of(model: nn.Module, first: str, images: torch.Tensor) -> torch.Tensor | None:
+    # (B, C, H, W) -> (B, T, D): what the first attention layer of a copy of the model is given.
     arrived: list[torch.Tensor] = []
-    thread = threading.get_ident()
 
-    def hook(_: nn.Module, args: tuple, kwargs: dict) -> None:
-        if threading.get_ident() != thread:
-            return
-        given = next((x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)), None)
-        if given is not None:
-            arrived.append(given.detach())
-            raise _Arrived
+    def arrive(_: nn.Module, args: tuple, kwargs: dict) -> None:
+        arrived.extend(x.detach() for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor))
+        raise _Arrived
 
-    layers = [each for each in anatomy.attention.values() if not isinstance(each, torch.jit.ScriptModule)]
+    cards = {parameter.device for parameter in model.parameters() if parameter.device.type == "cuda"}
     try:
-        # A compiled model is run as it is written, so that it can be left in the middle.
-        with (
-            hooked((layer.register_forward_pre_hook, hook, {"with_kwargs": True}) for layer in layers),
-            trial_run(anatomy.model),
-        ):
-            anatomy.run(images)
+        # Neither recordings nor interventions see the copy, and no random number of the caller's is used up.
+        with torch.random.fork_rng(devices=list(cards)), EAGER, torch._C.DisableTorchFunction():
+            copied = copy.deepcopy(model).eval()
+            for module in copied.modules():
+                for hooks in ("_forward_hooks", "_forward_pre_hooks"):
+                    (own(module, hooks) or {}).clear()
+            copied.get_submodule(first).register_forward_pre_hook(arrive, with_kwargs=True)
+            copied(images)
     except _Arrived:
         pass
-    except Exception:  # a foreign model may raise anything, and then nothing is known
+    except Exception:  # somebody else's model may raise anything, and then nothing is known
         return None
     if not arrived or arrived[0].ndim != 3:
         return None
@@ -146,38 +178,6 @@ def _tokens_of(anatomy: Anatomy, images: torch.Tensor) -> torch.Tensor | None:
     # As many tokens as images may stand in either order: the last image is the first one again.
     turned = tokens.shape[1] == count and not torch.allclose(tokens[-1], tokens[0], rtol=1e-3, atol=1e-3)
     return tokens.transpose(0, 1) if turned else tokens
-
-
-def find_probed_tokens(
-    num_tokens: int,
-    image_size: tuple[int, int] | None,
-    anatomy: Anatomy,
-    grid: tuple[int, int] | None = None,
-    prefix: int | Sequence[str] | None = None,
-) -> Tokens:
-    """As `find_tokens`, tested on the model itself; if it does not say its prefix, the test says how long it is.
-
-    A token must change with the pixels of its patch and of no other, and not with pixels that no patch sees. Our own
-    `ViT`, whose order is known, is not tested, nor is a model whose images were not seen.
-
-    Raises:
-        ValueError: as `find_tokens`, or a token that shows another patch or none, or patches that lie elsewhere.
-    """
-    if type(anatomy.model) is ViT or image_size is None:
-        known = find_tokens(num_tokens, image_size, anatomy, grid, prefix)
-        return replace(known, tested=type(anatomy.model) is ViT)
-    place = anatomy.grid(image_size) if grid is None else grid
-    if prefix is None and anatomy.prefix is None and place is not None:
-        order = probe_order(anatomy, image_size, (place[0], place[1]))
-        if order is not None and len(order.patches) == num_tokens:
-            prefix = max(num_tokens - place[0] * place[1], 0)
-    found = find_tokens(num_tokens, image_size, anatomy, grid, prefix)
-    order = probe_order(anatomy, image_size, found.grid)
-    if order is None or len(order.patches) != num_tokens:  # it could not be tested
-        return _doubtful(found)
-    _check_order(order, anatomy.name, found)
-    placed = _tested_place(order, anatomy, image_size, found)
-    return replace(placed, tested=SEVERAL not in order.patches[found.num_prefix :])
 
 
 def _check_order(order: Order, name: str, found: Tokens) -> None:
@@ -198,24 +198,24 @@ def _check_order(order: Order, name: str, found: Tokens) -> None:
             raise ValueError(f"{name} was tested: the token of {at} shows the patch of {instead}. {DRAWN}")
 
 
-def _tested_place(order: Order, anatomy: Anatomy, image_size: tuple[int, int], found: Tokens) -> Tokens:
+def _tested_place(order: Order, model: nn.Module, first: str, channels: int, found: Tokens) -> Tokens:
     # The same tokens, if their patches lie where they are said to. If something mixes the patches before the first
     # layer, it is not known what a token sees.
-    geometry, first = found.geometry, found.num_prefix
+    geometry, before = found.geometry, found.num_prefix
     if geometry is None or geometry.size is None:
         return found
-    mixed, beyond = SEVERAL in order.patches[first:], any(token >= first for token in order.beyond)
+    mixed, beyond = SEVERAL in order.patches[before:], any(token >= before for token in order.beyond)
     wrong = beyond and not mixed
     if mixed and geometry.apart:
         # Where patches overlap, a token sees more than its cell; where they lie beside their cells, not all of it.
-        alone = [probe_order(anatomy, image_size, found.grid, (corner,)) for corner in (0, 1)]
+        alone = [probe_order(model, first, channels, geometry, (corner,)) for corner in (0, 1)]
         wrong = not all(each is None or each.own for each in alone)
     if wrong:
-        (height, width), (tall, wide) = image_size, geometry.size
+        (height, width), (tall, wide) = geometry.image_size, geometry.size
         raise ValueError(
-            f"{anatomy.name} was tested: in an image of {height} x {width} its patches of {tall} x {wide} pixels do "
-            "not lie where its patch embedding says, for example because it resizes its images: give it images whose "
-            "sides are multiples of the patch size"
+            f"{type(model).__name__} was tested: in an image of {height} x {width} its patches of {tall} x {wide} "
+            "pixels do not lie where its patch embedding says, for example because it resizes its images: give it "
+            "images whose sides are multiples of the patch size"
         )
     known = not mixed or not (geometry.apart or beyond)
     return found if known else _doubtful(found)

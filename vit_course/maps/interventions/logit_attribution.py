@@ -1,21 +1,19 @@
 """Direct attribution of a logit: the sum of what each head, each MLP, the embeddings and the biases add to it."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import nn
-from torch.overrides import TorchFunctionMode
 
 from vit_course._support.inputs.tensors import check_axes
-from vit_course.maps.activation_cache import EMBEDDINGS
 from vit_course.maps.active_interventions import unrecorded
-from vit_course.maps.added_by_heads import cached, check_sum, through_projections
-from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.attention_gradients import check_classes
-from vit_course.maps.forward_pass import ForwardPass, logits_of
-from vit_course.maps.run_model import run
+from vit_course.maps.hooks import Registered, hooked
+from vit_course.maps.interventions.activation_cache import EMBEDDINGS
+from vit_course.maps.interventions.added_by_heads import cached, check_sum, through_projections
+from vit_course.maps.interventions.forward_pass import ForwardPass
+from vit_course.maps.models.description import Description
+from vit_course.maps.run_model import logits_of, run
 
 
 @dataclass(frozen=True)
@@ -89,37 +87,28 @@ def head_attribution(model: nn.Module, images: torch.Tensor, classes: torch.Tens
     )
 
 
-class _FixedScales(TorchFunctionMode):
-    """Computes norms with the scales of the first pass, so that they are linear in what they are given."""
+class _FixedScales:
+    """Hooks by which norms keep the scales of their first pass, so that they are linear in what they are given."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.scales: list[torch.Tensor] = []
-        self.used = 0
+    def __init__(self, model: nn.Module, description: Description):
+        layers = {module for block in description.blocks.values() for module in block.modules()}
+        self.norms = [m for m in model.modules() if isinstance(m, (nn.LayerNorm, nn.RMSNorm)) and m not in layers]
+        self.scales: dict[nn.Module, torch.Tensor] = {}
 
-    def again(self) -> None:
-        """Starts a further pass, with the same scales in the same order."""
-        self.used = 0
+    def hooks(self) -> list[Registered]:
+        """Returns the hooks, to be registered."""
+        return [(norm.register_forward_hook, self._normalise, {}) for norm in self.norms]
 
-    def __torch_function__(
-        self, func: Callable, types: Sequence[type], args: tuple = (), kwargs: dict | None = None
-    ) -> Any:
-        name = getattr(func, "__name__", "")
-        if name not in ("layer_norm", "rms_norm"):
-            return func(*args, **(kwargs or {}))
-        order = ("input", "normalized_shape", "weight", *(["bias"] if name == "layer_norm" else []), "eps")
-        call = dict(zip(order, args, strict=False)) | (kwargs or {})
-        x = call["input"]
-        axes = tuple(range(-len(call["normalized_shape"]), 0))
-        if name == "layer_norm":
+    def _normalise(self, norm: nn.Module, args: tuple[torch.Tensor], output: torch.Tensor) -> torch.Tensor:
+        (x,), axes = args, tuple(range(-len(norm.normalized_shape), 0))
+        if isinstance(norm, nn.LayerNorm):
             x = x - x.mean(axes, keepdim=True)
-        if self.used == len(self.scales):
-            eps = call.get("eps", 1e-5 if name == "layer_norm" else None)
-            size = x.pow(2).mean(axes, keepdim=True) + (torch.finfo(x.dtype).eps if eps is None else eps)
-            self.scales.append(size.rsqrt().detach())
-        x, self.used = x * self.scales[self.used], self.used + 1
-        x = x if call.get("weight") is None else x * call["weight"]
-        return x if call.get("bias") is None else x + call["bias"]
+        if norm not in self.scales:
+            eps = torch.finfo(x.dtype).eps if norm.eps is None else norm.eps
+            self.scales[norm] = (x.pow(2).mean(axes, keepdim=True) + eps).rsqrt().detach()
+        x = x * self.scales[norm]
+        x = x if norm.weight is None else x * norm.weight
+        return x if getattr(norm, "bias", None) is None else x + norm.bias
 
 
 def _read_linearly(
@@ -127,17 +116,16 @@ def _read_linearly(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     # The tokens x after the last layer and a linear reading of them, both (B, T, D), and the rest (B,): the logits are
     # (reading * x).sum() + rest.
-    seen, fixed = ForwardPass(Anatomy(model)), _FixedScales()
+    seen = ForwardPass(model)
+    fixed = _FixedScales(model, seen.description)
     with torch.inference_mode(False), unrecorded():
         images = images.clone()
         with torch.no_grad(), seen.listening():
             logits = logits_of(run(model, images))
-        seen.check_whole()
         check_classes(classes, logits)
 
         def read(tokens: torch.Tensor) -> torch.Tensor:
-            fixed.again()
-            with fixed:
+            with hooked(fixed.hooks()):
                 return logits_of(seen.read(images, tokens)).gather(1, classes.clone()[:, None])[:, 0]
 
         last = seen.tokens()[-1].clone()

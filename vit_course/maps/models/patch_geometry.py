@@ -95,24 +95,25 @@ class _Window:
 
 
 def find_geometry(
-    modules: Sequence[nn.Module], stem: Sequence[nn.Module], image_size: Sides, grid: Sides | None = None
+    around: nn.Module | None, model: nn.Module, image_size: Sides, grid: Sides | None = None
 ) -> PatchGeometry | None:
-    """Finds where the patches lie: by the convolution that cuts them, or by the patch size that a model states.
+    """Finds where the patches lie: by the convolution that cuts them, or by the patch size that a module states.
 
     Behind a stem of several convolutions, or for a grid that does not follow from these, all cells have an equal share
     of the image, and what their patches cover is not known.
 
     Args:
-        modules: all modules of the model.
-        stem: those before the first attention layer.
+        around: the part of the model that cuts the image into patches; None if it is not known.
+        model: may state the patch size.
         image_size: (H, W)
         grid: (rows, columns), if the caller knows it; by default the model's own.
 
     Returns:
-        None if the model does not say how many patches there are.
+        None if it is not known how many patches there are.
     """
-    stated = next((size for module in modules if (size := _stated(module))), None)
-    window = _window(modules, stem, stated)
+    modules = [] if around is None else list(around.modules())
+    stated = next((size for module in (*modules, model) if (size := _stated(module))), None) if modules else None
+    window = _window(modules, stated)
     if grid is None:
         grid = _asked(modules, image_size)
     if grid is None and window is not None:
@@ -122,8 +123,7 @@ def find_geometry(
     if grid is None or min(grid) < 1:
         return None
     if window is None or grid not in window.counts(image_size):
-        height, width = (side / count for side, count in zip(image_size, grid, strict=True))
-        return PatchGeometry(image_size, grid, (0, 0), (height, width), None)
+        return equal_shares(image_size, grid)
     top, left = (
         max(size - step, 0) // 2 - padding
         for size, step, padding in zip(window.size, window.step, window.padding, strict=True)
@@ -131,13 +131,19 @@ def find_geometry(
     return PatchGeometry(image_size, grid, (top, left), window.step, window.size if window.empty else None)
 
 
+def equal_shares(image_size: Sides, grid: Sides) -> PatchGeometry:
+    """A geometry in which each cell has an equal share of the image, and what its patch covers is not known."""
+    height, width = (side / count for side, count in zip(image_size, grid, strict=True))
+    return PatchGeometry(image_size, grid, (0, 0), (height, width), None)
+
+
 def _asked(modules: Sequence[nn.Module], image_size: Sides) -> Sides | None:
     # timm's patch embedding is asked, which knows about its padding and about hybrid stems.
-    ask = next((ask for module in modules if callable(ask := getattr(module, "dynamic_feat_size", None))), None)
-    if ask is None:
-        return None
-    rows, columns = ask(tuple(image_size))
-    return int(rows), int(columns)
+    for module in modules:
+        if callable(ask := getattr(module, "dynamic_feat_size", None)):
+            rows, columns = ask(tuple(image_size))
+            return int(rows), int(columns)
+    return None
 
 
 def _stated(module: nn.Module) -> Sides | None:
@@ -149,16 +155,15 @@ def _stated(module: nn.Module) -> Sides | None:
     return pair([letters.get("p1"), letters.get("p2")]) if isinstance(letters, Mapping) else None
 
 
-def _window(modules: Sequence[nn.Module], stem: Sequence[nn.Module], stated: Sides | None) -> _Window | None:
+def _window(modules: Sequence[nn.Module], stated: Sides | None) -> _Window | None:
     # None if patches are cut in several steps, or in one that is not known.
-    kinds = nn.Conv2d, nn.Unfold
-    found = [one for one in stem if isinstance(one, kinds)] or [one for one in modules if isinstance(one, kinds)]
+    found = [one for one in modules if isinstance(one, (nn.Conv2d, nn.Unfold))]
     if not found:
         return _Window(stated, stated) if stated else None
     one = found[0]
     size, step, dilation = (pair(getattr(one, name)) for name in ("kernel_size", "stride", "dilation"))
     padding = (0, 0) if one.padding == "valid" else pair(one.padding, least=0)
-    pooled = any(isinstance(module, (nn.MaxPool2d, nn.AvgPool2d)) for module in stem)
+    pooled = any(isinstance(module, (nn.MaxPool2d, nn.AvgPool2d)) for module in modules)
     if len(found) > 1 or pooled or not (size and step and padding and dilation) or stated not in (None, size, step):
         return None
     height, width = ((count - 1) * apart + 1 for count, apart in zip(size, dilation, strict=True))

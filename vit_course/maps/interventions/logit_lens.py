@@ -5,11 +5,9 @@ from torch import nn
 
 from vit_course._support.inputs.tensors import check_floats, check_module, need_finite
 from vit_course.maps.active_interventions import unrecorded
-from vit_course.maps.added_by_heads import is_close
-from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.foreign_recording import EAGER
-from vit_course.maps.forward_pass import ForwardPass, logits_of
-from vit_course.maps.run_model import run
+from vit_course.maps.interventions.added_by_heads import is_close
+from vit_course.maps.interventions.forward_pass import ForwardPass
+from vit_course.maps.run_model import logits_of, run
 
 
 @torch.no_grad()
@@ -33,7 +31,7 @@ def logit_lens(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
     """
     check_module("model", model)
     check_floats("images", images)
-    seen = ForwardPass(Anatomy(model))
+    seen = ForwardPass(model)
     with seen.listening():
         logits = logits_of(run(model, images))
     return need_finite("logits", lens_of(seen, images, logits))
@@ -45,11 +43,9 @@ def lens_of(seen: ForwardPass, images: torch.Tensor, logits: torch.Tensor) -> to
     Raises:
         ValueError: as `logit_lens`.
     """
-    seen.check_whole()
     tokens = torch.stack(seen.tokens(), dim=1)  # (B, L + 1, T, D)
-    several = images.repeat_interleave(tokens.shape[1], dim=0)
-    with EAGER, unrecorded():  # a compiled model would be compiled anew
-        lens = logits_of(seen.read(several, tokens.flatten(0, 1))).unflatten(0, tokens.shape[:2])
+    with unrecorded():
+        lens = logits_of(seen.read(images, tokens.flatten(0, 1))).unflatten(0, tokens.shape[:2])
     if not is_close(lens[:, -1], logits):
         raise ValueError("the head reads more than the tokens after the last layer, so it has no logit lens")
     return lens

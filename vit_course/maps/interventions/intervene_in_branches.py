@@ -1,9 +1,9 @@
 """Interventions inside the branches of a layer: queries, keys and values of its heads, and neurons of its MLP."""
 
 from vit_course._support.inputs.rules import one_of, shown
-from vit_course.maps.indices import Places
-from vit_course.maps.intervene import By, of_parts
-from vit_course.maps.intervention import Intervention
+from vit_course.maps.interventions.indices import Places
+from vit_course.maps.interventions.intervene import By, of_parts
+from vit_course.maps.interventions.intervention import Intervention
 
 PLACE = one_of("queries", "keys", "values")
 

@@ -1,12 +1,14 @@
 """Which token shows which patch is tested on the model itself: models as tutorials write them, in every order."""
 
+import threading
+
 import pytest
 import torch
 from torch import nn
 
-from vit_course.maps import record_attention
-from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.probe_tokens import NOTHING, SEVERAL, probe_order
+from vit_course.maps import describe, record_attention
+from vit_course.maps.models.description import need_description
+from vit_course.maps.models.token_order import NOTHING, SEVERAL, probe_order
 
 SIZE, GRID = (48, 32), (6, 4)
 PATCHES = tuple(range(24))
@@ -45,6 +47,9 @@ class Tutorial(nn.Module):
         return x[:, 0]
 
 
+describe(Tutorial, "layers", "attn", "projection", {"start": "start"})
+
+
 def usual(patches, start, more):
     return torch.cat([start, patches], dim=1)
 
@@ -78,41 +83,51 @@ REFUSED = {
 }
 
 
+OTHERS = {"registers after it": 3, "registers behind": 3, "no other token": 0}
+
+
+def found_order(model):
+    geometry = need_description(model).geometry(SIZE)
+    order = probe_order(model, next(iter(need_description(model).attention[0])), 3, geometry)
+    return None if order is None else order.patches
+
+
 @pytest.mark.parametrize("name", ORDERS)
 def test_the_patch_of_each_token_is_found(name):
     arrange, order = ORDERS[name]
     model = Tutorial(arrange).train()
     state = torch.get_rng_state()
-    assert probe_order(Anatomy(model), SIZE, GRID).patches == order
+    assert found_order(model) == order
     assert torch.get_rng_state().equal(state) and model.training and model.layers[0].training
     assert not model.layers[0].attn._forward_pre_hooks
 
 
 @pytest.mark.parametrize("name", ORDERS)
 def test_maps_have_their_tokens_or_none(name):
-    model = Tutorial(ORDERS[name][0]).eval()
+    model, others = Tutorial(ORDERS[name][0]).eval(), OTHERS.get(name, 1)
     with torch.no_grad(), record_attention(model) as recorded:
-        model(torch.randn(2, 3, *SIZE))
+        model(torch.randn(3, 3, *SIZE))
         if name in RIGHT:
-            tokens = recorded.tokens(grid=GRID)  # also inside: the test is no part of the recording
+            tokens = recorded.tokens(prefix=others)  # also inside: the test is no part of the recording
             assert (tokens.prefix, tokens.grid) == (RIGHT[name], GRID)
         else:
             with pytest.raises(ValueError, match=f"Tutorial was tested: .*{REFUSED[name]}"):
-                recorded.tokens(grid=GRID)
-    assert recorded.stacked().shape[:3] == (2, 2, 2)
+                recorded.tokens(prefix=others)
+    assert recorded.stacked().shape[:3] == (3, 2, 2)
 
 
-def test_arguments_are_tested_as_well():
+def test_arguments_stand_above_the_description_and_are_tested_as_well():
     model = Tutorial(usual).eval()
     with torch.no_grad(), record_attention(model) as recorded:
         model(torch.randn(1, 3, *SIZE))
+    assert recorded.tokens().prefix == ("start",)
     with pytest.raises(ValueError, match="Tutorial was tested: "):
         recorded.tokens(grid=(4, 6))
-    assert recorded.tokens(grid=GRID, prefix=["start"]).prefix == ("start",)
+    assert recorded.tokens(grid=GRID, prefix=["time"]).prefix == ("time",)
 
 
 def test_patches_that_overlap_are_told_from_other_tokens():
-    order = probe_order(Anatomy(Tutorial(usual, kernel=24).eval()), SIZE, GRID).patches
+    order = found_order(Tutorial(usual, kernel=24).eval())
     assert order[0] == NOTHING and set(order[1:]) == {SEVERAL}
 
 
@@ -121,38 +136,32 @@ def test_a_compiled_model_is_tested_as_it_is_written():
     model = torch.compile(Tutorial(usual).eval(), backend="eager")
     with torch.no_grad():
         model(torch.randn(2, 3, *SIZE))
-    assert probe_order(Anatomy(model), SIZE, GRID).patches == ORDERS["class token first"][1]
+    assert found_order(model) == ORDERS["class token first"][1]
 
 
-def test_a_model_that_cannot_be_run_is_not_tested():
-    class Two(Tutorial):
-        def forward(self, images, more):
-            return super().forward(images)
-
-    assert probe_order(Anatomy(Two(usual)), SIZE, GRID) is None
-    assert probe_order(Anatomy(nn.Linear(3, 4)), SIZE, GRID) is None
+class Two(Tutorial):
+    def forward(self, images, more):
+        return super().forward(images)
 
 
-def test_a_recording_says_what_was_tested_or_why_not():
-    class Two(Tutorial):
-        def forward(self, images, more=None):
-            return None if more is None else super().forward(images)
+def test_a_model_that_cannot_be_run_or_copied_is_not_tested():
+    assert found_order(Two(usual)) is None
+    model = Tutorial(usual).eval()
+    model.lock = threading.Lock()  # which cannot be copied
+    with torch.no_grad(), record_attention(model) as recorded:
+        model(torch.randn(3, 3, *SIZE))
+    tokens = recorded.tokens()
+    assert tokens.grid == GRID and not tokens.tested and tokens.pixels(1) is None
 
-    said = {}
-    for name, model, call in (
-        ("tested", Tutorial(usual), lambda model, images: model(images)),
-        ("not tested", Two(usual), lambda model, images: model(images, 1)),
-        ("refused", Tutorial(ORDERS["class token last"][0]), lambda model, images: model(images)),
-        ("nothing", Tutorial(usual), lambda model, images: None),
-    ):
-        with torch.no_grad(), record_attention(model.eval()) as recorded:
-            call(model, torch.randn(2, 3, *SIZE))
-        said[name] = repr(recorded)
-    begin = "RecordedMaps: 2 layers of 2 heads over 25 tokens of 2 images; "
-    assert said["tested"] == begin + "class token, then 6 x 4 patches of 8 x 8 pixels, tested on the model"
-    assert said["not tested"] == (
-        f"{begin[:-2]}, not tested to be layers; class token, then 6 x 4 patches, as the model says: it could not be "
-        "tested"
-    )
-    assert said["refused"].startswith(begin + "which of them are patches is not known: Tutorial was tested")
-    assert said["nothing"].startswith("RecordedMaps: no maps, because nothing was recorded")
+
+def test_a_recording_says_what_it_holds_and_runs_nothing():
+    said, ran = [], []
+    for call in (lambda model: model(torch.randn(3, 3, *SIZE)), lambda model: None):
+        model = Tutorial(usual).eval()
+        with torch.no_grad(), record_attention(model) as recorded:
+            call(model)
+        model.register_forward_pre_hook(lambda *given: ran.append(1))
+        said.append(repr(recorded))
+    begin = "RecordedMaps: 2 layers of 2 heads over 25 tokens of 3 images; "
+    assert said[0] == begin + "ask tokens() which of them are patches" and not ran
+    assert said[1].startswith("RecordedMaps: no maps, because nothing was recorded")

@@ -4,11 +4,11 @@ import torch
 from torch import nn
 
 from vit_course._support.inputs.tensors import check_floats, check_module
-from vit_course.maps.activation_cache import EMBEDDINGS, run_with_cache
 from vit_course.maps.active_interventions import unrecorded
-from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.intervene import ALL, intervene
-from vit_course.maps.intervention import Intervention, RunningLayer
+from vit_course.maps.interventions.activation_cache import EMBEDDINGS, run_with_cache
+from vit_course.maps.interventions.intervene import ALL, intervene
+from vit_course.maps.interventions.intervention import Intervention, RunningLayer
+from vit_course.maps.models.description import need_description
 from vit_course.maps.run_model import check_evaluated, run
 
 Cache = dict[str, torch.Tensor]
@@ -25,7 +25,7 @@ def cached(model: nn.Module, images: torch.Tensor, *places: str) -> tuple[Cache,
     check_evaluated(model)
     with unrecorded():
         cache = run_with_cache(model, images, [EMBEDDINGS, *(f"blocks.*.{place}" for place in places)])[1]
-    return cache, len(Anatomy(model).blocks)
+    return cache, len(need_description(model).blocks)
 
 
 def through_projections(

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from vit_course._support.inputs.tensors import need_finite
-from vit_course.maps.added_by_heads import cached, check_sum, through_projections
+from vit_course.maps.interventions.added_by_heads import cached, check_sum, through_projections
 
 
 @torch.no_grad()

@@ -9,14 +9,13 @@ from torch import nn
 
 from vit_course._support.inputs.rules import is_int, shown
 from vit_course._support.inputs.tensors import need_finite
-from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.forward_pass import ForwardPass, logits_of
-from vit_course.maps.indices import ALL, among, need_places
-from vit_course.maps.intervene import intervene
-from vit_course.maps.intervention import Intervention, RunningLayer
-from vit_course.maps.probe_tokens import find_probed_tokens
-from vit_course.maps.run_model import run
-from vit_course.maps.tokens import Tokens
+from vit_course.maps.interventions.forward_pass import ForwardPass
+from vit_course.maps.interventions.indices import ALL, among, need_places
+from vit_course.maps.interventions.intervene import intervene
+from vit_course.maps.interventions.intervention import Intervention, RunningLayer
+from vit_course.maps.models.token_order import find_tested_tokens
+from vit_course.maps.models.tokens import Tokens
+from vit_course.maps.run_model import logits_of, run
 
 # What is measured: "logits", "class token" or another token by name or index; or a function of what the model returns
 # for n rows to n numbers, or one such function for each picture.
@@ -31,14 +30,12 @@ class Baseline:
     """
 
     def __init__(self, model: nn.Module, images: torch.Tensor, kind: str, of: Of):
-        self.anatomy = Anatomy(model)
-        self.images, self.of = images, of
+        self.model, self.images, self.of = model, images, of
         self.heads: list[int] = []  # their number in each layer, counted if kind is "heads"
         counted = [Intervention(kind, "heads", ALL, self._count)] if kind == "heads" else []
-        self.before = ForwardPass(self.anatomy)
+        self.before = ForwardPass(model)
         with intervene(model, counted), self.before.listening():
             out = run(model, images)
-        self.before.check_whole()
         self.end = self._end(self.before, out, list(range(len(images))))
 
     def changed(
@@ -52,16 +49,18 @@ class Baseline:
         """
         index = [0] * len(rows) if pictures is None else list(pictures)
         placed = [replace(one, row=row) for row, changes in enumerate(rows) for one in changes]
+        # The layers before run once for each picture, and not for each row.
         repeated = Intervention("effects", "tokens", (layer,), lambda x, _: x[index])
-        after = ForwardPass(self.anatomy)
-        with intervene(self.anatomy.model, [repeated, *placed]), after.listening(to_blocks=False):
-            out = after.continued(self.images, self.before.outputs[:layer])
+        after = ForwardPass(self.model)
+        with intervene(self.model, [repeated, *placed]), after.listening_to_features():
+            out = run(self.model, self.images)
         return self._end(after, out, index)  # a function may run the model, unchanged
 
     def tokens(self) -> Tokens:
         """Returns the order of the sequence: prefix tokens and patches."""
-        height, width = self.images.shape[2:]
-        return find_probed_tokens(self.before.tokens()[0].shape[1], (height, width), self.anatomy)
+        description, count = self.before.description, self.before.tokens()[0].shape[1]
+        first = next(iter(description.attention[0]))
+        return find_tested_tokens(self.model, description, first, count, self.images.shape)
 
     def _count(self, x: torch.Tensor, _: RunningLayer) -> torch.Tensor:
         self.heads.append(x.shape[1])  # (B, h, T, d)

@@ -15,11 +15,11 @@ from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.rules import is_int, one_of, shown
 from vit_course._support.inputs.tensors import check_floats, check_module, check_numbers, need_finite
 from vit_course.maps.active_interventions import unrecorded
-from vit_course.maps.effect_baseline import Baseline, Of
 from vit_course.maps.interpret import mean_and_error
-from vit_course.maps.intervene import By, hide, without_branch, without_head, without_layer
-from vit_course.maps.intervention import Intervention
-from vit_course.maps.mean_activations import mean_activations
+from vit_course.maps.interventions.effect_baseline import Baseline, Of
+from vit_course.maps.interventions.intervene import By, hide, without_branch, without_head, without_layer
+from vit_course.maps.interventions.intervention import Intervention
+from vit_course.maps.interventions.mean_activations import mean_activations
 from vit_course.maps.run_model import check_evaluated
 
 KIND = one_of("heads", "patches", "branches", "layers")
@@ -203,7 +203,7 @@ def _of(of: Of, group: range) -> Of:
 
 def _changes(baseline: Baseline, kind: str, by: By | None, block: int) -> tuple[tuple[int, ...], list[Change]]:
     # The shape of `Effects.values`, and the changes in its order.
-    layers = range(len(baseline.before.blocks))
+    layers = range(len(baseline.before.outputs))
     by = ("token mean" if kind == "heads" else "zero") if by is None else by
     if kind == "heads":
         if len(set(baseline.heads)) > 1:

@@ -9,15 +9,15 @@ from torch import nn
 
 from vit_course._support.inputs.rules import one_of, shown
 from vit_course._support.inputs.tensors import check_axes, check_floats, check_module, check_numbers
-from vit_course.maps.active_interventions import active
-from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.attention_tracer import sums_to_one
-from vit_course.maps.foreign_recording import EAGER
+from vit_course.maps.active_interventions import active, active_mode
+from vit_course.maps.attention_calls import sums_to_one
 from vit_course.maps.hooks import hooked
-from vit_course.maps.indices import ALL, Places, among, need_places
-from vit_course.maps.intervention import Intervention, RunningLayer
-from vit_course.maps.intervention_hooks import InterventionHooks
-from vit_course.maps.stored_means import MeanActivations
+from vit_course.maps.interventions.indices import ALL, Places, among, need_places
+from vit_course.maps.interventions.intervention import Intervention, RunningLayer
+from vit_course.maps.interventions.intervention_hooks import InterventionHooks
+from vit_course.maps.interventions.stored_means import MeanActivations
+from vit_course.maps.models.description import need_description
+from vit_course.maps.run_model import EAGER
 
 # "token mean" or "zero"; means over a data set; another picture, (1 or B, C, H, W); or a function of the present value.
 By = str | MeanActivations | torch.Tensor | Callable[[torch.Tensor], torch.Tensor]
@@ -188,8 +188,8 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
     the end, even after an exception. Only this model is changed, and only in the thread that opened the block.
 
     Args:
-        model: any that `record_attention` records and whose layers are numbered, tokens (B, T, D) in and out: ours,
-            torchvision's, timm's, Hugging Face's, vit-pytorch's.
+        model: ours, torchvision's, timm's, Hugging Face's, vit-pytorch's, or one of a class that `describe` has made
+            known; tokens (B, T, D) go in and out of its layers.
         interventions: made by `without_head`, `replaced`, `reweighted`, `without_branch`, `without_neurons`,
             `without_layer`, `hide`, `cut` or `patched`.
 
@@ -198,8 +198,9 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
 
     Raises:
         TypeError: not a module, or not an intervention.
-        ValueError: a model without such layers, or an index that it does not have. When the model runs: an index of a
-            head, patch or token that it does not have; or a layer that computes in a way that cannot be changed.
+        ValueError: a model that nobody has described, or a layer that it does not have. When the model runs: an
+            index of a head, patch or token that it does not have; or a layer that computes in a way that cannot be
+            changed.
     """
     check_module("model", model)
     if not isinstance(interventions, Iterable):
@@ -208,13 +209,11 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
     for one in interventions:
         if not isinstance(one, Intervention):
             raise TypeError(f"interventions must be made by without_head, hide and so on, got {shown(one)}")
-    anatomy = Anatomy(model)
-    changes: dict[int, list[Intervention]] = {}
-    for one in interventions:
-        for layer in among("layer", one.layers, len(anatomy.blocks), one.name):
-            changes.setdefault(layer, []).append(one)
-    hooks = InterventionHooks(anatomy, changes)
-    with hooked(hooks.all()), EAGER, active(hooks.changing):
+    description = need_description(model)
+    if (outer := active_mode(description.inside)) is not None:  # it stands back while this block runs
+        interventions = [*outer.interventions, *interventions]
+    hooks = InterventionHooks(description, interventions, {} if outer is None else dict(outer.learned))
+    with hooked(hooks.all()), EAGER, active(hooks.mode):
         hooks.learn()
         yield model
 

@@ -1,0 +1,159 @@
+"""Where each family of Vision Transformers keeps its parts: one row for each, and a row of your own for your model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from torch import nn
+
+from vit_course._support.inputs.rules import shown
+
+
+@dataclass(frozen=True)
+class Family:
+    """The names of the parts of a model; several names stand for several versions, and the first that exists counts.
+
+    Args:
+        blocks: the list of the encoder's layers.
+        attention: in a layer, the module that attends; `*` stands for each part of a list, such as one module a head.
+        patches: the module that cuts the image into patches, such as a convolution.
+        tokens: the tokens before the patches, in their order: a name -> the parameter that holds them.
+        norm: the norm after the last layer, if all tokens go through one.
+        refused: why a model of this family has no maps over all patches, if it has none.
+        is_tested: whether the tests of this package show that the order of the tokens is as described.
+    """
+
+    blocks: tuple[str, ...]
+    attention: tuple[str, ...]
+    patches: tuple[str, ...] = ()
+    tokens: Mapping[str, str] = field(default_factory=dict)
+    norm: str = ""
+    refused: str = ""
+    is_tested: bool = True
+
+
+CLASS = "class token"
+RANDOM_MASK = (
+    "leaves patches out at random and shuffles the others, even in eval mode, so it is not known where they lie: load "
+    "its weights by pretrained.load_huggingface, which keeps all of them"
+)
+
+OURS = Family(
+    ("encoder.blocks",),
+    ("attention",),
+    ("patch_embedding.projection",),
+    {CLASS: "class_token.token", "register": "registers.tokens"},
+    "encoder.norm",
+)
+TIMM = Family(
+    ("blocks",),
+    ("attn", "attns.*.attn"),
+    ("patch_embed.proj", "embeds.proj"),
+    {CLASS: "cls_token", "distillation token": "dist_token", "register": "reg_token"},
+    "norm",
+)
+NAFLEX = Family(TIMM.blocks, TIMM.attention, TIMM.patches, {CLASS: "embeds.cls_token", "register": "embeds.reg_token"})
+# The authors' code of DINO, DINOv2 and DINOv3 has timm's names, but for the registers.
+DINO = Family(TIMM.blocks, TIMM.attention, TIMM.patches, {CLASS: "cls_token", "register": "register_tokens"}, TIMM.norm)
+DINOV3 = Family(DINO.blocks, DINO.attention, DINO.patches, {CLASS: "cls_token", "register": "storage_tokens"})
+TORCHVISION = Family(
+    ("encoder.layers",), ("self_attention",), ("conv_proj",), {CLASS: "class_token"}, "encoder.ln"
+)  # fmt: skip
+VIT_PYTORCH = Family(
+    ("transformer.layers",), ("0",), ("to_patch_embedding.0",), {CLASS: "cls_token"}, "transformer.norm"
+)  # fmt: skip
+HUGGINGFACE = Family(
+    ("layers", "encoder.layer", "encoder.layers", "model.layer"),
+    ("attention", "self_attn"),
+    ("embeddings.patch_embeddings.projection", "embeddings.patch_embeddings", "embeddings.patch_embedding"),
+    {
+        CLASS: "embeddings.cls_token",
+        "distillation token": "embeddings.distillation_token",
+        "register": "embeddings.register_tokens",
+    },
+    "layernorm",
+)
+DINOV3_HUGGINGFACE = Family(
+    HUGGINGFACE.blocks, HUGGINGFACE.attention, HUGGINGFACE.patches, HUGGINGFACE.tokens, "norm"
+)  # fmt: skip
+CLIP = Family(
+    ("encoder.layers",),
+    ("self_attn", "attention"),
+    ("embeddings.patch_embedding", "embeddings.patch_embed"),
+    {CLASS: "embeddings.class_embedding"},
+)
+SIGLIP = Family(CLIP.blocks, CLIP.attention, CLIP.patches, {}, "post_layernorm")
+AIM = Family(CLIP.blocks, CLIP.attention, CLIP.patches, {}, "rms_norm")
+MAE = Family((), (), refused=RANDOM_MASK)
+
+# The module in which a class is defined, or its beginning, and the names of the classes.
+FAMILIES: dict[tuple[str, str], Family] = {
+    ("vit_course.vit", "ViT"): OURS,
+    ("torchvision.models", "VisionTransformer"): TORCHVISION,
+    **{
+        ("timm.models", name): TIMM
+        for name in ("VisionTransformer", "VisionTransformerDistilled", "VisionTransformerRelPos", "Eva", "Beit")
+    },
+    ("timm.models", "NaFlexVit"): NAFLEX,
+    ("vision_transformer", "VisionTransformer"): DINO,
+    ("dinov2", "DinoVisionTransformer"): DINO,
+    ("dinov3", "DinoVisionTransformer"): DINOV3,
+    ("vit_pytorch.vit", "ViT"): VIT_PYTORCH,
+    ("vit_pytorch.simple_vit", "SimpleViT"): VIT_PYTORCH,
+    **{
+        ("transformers.models", name): HUGGINGFACE
+        for name in ("ViTModel", "DeiTModel", "Dinov2Model", "Dinov2Backbone", "Dinov2WithRegistersModel",
+                     "Dinov2WithRegistersBackbone", "BeitModel", "BeitBackbone", "IJepaModel", "VitPoseBackbone")
+    },
+    ("transformers.models", "DINOv3ViTModel"): DINOV3_HUGGINGFACE,
+    **{
+        ("transformers.models", name): CLIP
+        for name in ("CLIPVisionModel", "CLIPVisionTransformer", "OwlViTVisionTransformer")
+    },
+    ("transformers.models", "SiglipVisionModel"): SIGLIP,
+    ("transformers.models", "SiglipVisionTransformer"): SIGLIP,
+    ("transformers.models", "Aimv2VisionModel"): AIM,
+    ("transformers.models", "ViTMAEModel"): MAE,
+}  # fmt: skip
+_OF_USERS: dict[type[nn.Module], Family] = {}
+
+
+def describe(
+    kind: type[nn.Module],
+    blocks: str,
+    attention: str,
+    patches: str | None = None,
+    tokens: Mapping[str, str] | None = None,
+    norm: str = "",
+) -> None:
+    """Says where the models of a class of your own keep their parts, for `record_attention` and all else here.
+
+    Args:
+        kind: the class; its subclasses are described too, unless they have a description of their own.
+        blocks: the path of the list of layers, such as "encoder.layers". A layer takes tokens (B, T, D) first, and
+            returns them.
+        attention: in a layer, the path of the module that attends, such as "attn"; "attn.heads.*" if each part of a
+            list is one head.
+        patches: the path of what cuts the image: a convolution, or a module that holds several. Without it, give
+            `grid` where patches matter.
+        tokens: those before the patches, in their order: a name -> the path of the parameter that holds them, such as
+            {"class token": "cls_token", "register": "registers"}. Several in one parameter are numbered.
+        norm: the path of the norm after the last layer, if all tokens go through one.
+
+    Raises:
+        TypeError: not a class of modules.
+    """
+    if not isinstance(kind, type) or not issubclass(kind, nn.Module):
+        raise TypeError(f"kind must be a class of modules, such as type(model), got {shown(kind)}")
+    cut = () if patches is None else (patches,)
+    _OF_USERS[kind] = Family((blocks,), (attention,), cut, dict(tokens or {}), norm, is_tested=False)
+
+
+def family_of(kind: type) -> Family | None:
+    """Returns the family of a class of models, or of the nearest class that it is derived from; else None."""
+    for each in kind.__mro__:
+        if each in _OF_USERS:
+            return _OF_USERS[each]
+        for (place, name), family in FAMILIES.items():
+            if each.__name__ == name and f"{each.__module__}.".startswith(f"{place}."):
+                return family
+    return None

@@ -1,0 +1,238 @@
+"""Records the attention of models that are not ours: which calls belong to which layer, and whether they are all."""
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+
+from vit_course.maps.active_interventions import interventions_first, is_recorded
+from vit_course.maps.attention_calls import AttentionCalls
+from vit_course.maps.hooks import Registered, hooked
+from vit_course.maps.models.description import Description, undescribed
+from vit_course.maps.models.module_paths import few, is_inside
+from vit_course.maps.recorded_attention import JoinedHeads, RecordedAttention
+from vit_course.maps.run_model import EAGER
+
+
+class CallRecording:
+    """Records the attention that the modules of a model compute, by the paths of these modules.
+
+    In a model with a description, the attention modules of its layers are watched, and each pass begins where the
+    images are cut into patches. In any other model all modules are watched, an attention belongs to the innermost of
+    them that runs, and a pass begins with each call from outside. There, the recording is whole only if the calls say
+    everything: weights (B, h, T, T) over the same T tokens, once in each of several numbered modules.
+
+    Args:
+        model: that runs.
+        description: of the model; None if it has none.
+        openly: as in `AttentionCalls`.
+
+    `images` has an entry for each pass, the shape (B, C, H, W) of its images, or None if none were seen.
+    """
+
+    def __init__(self, model: nn.Module, description: Description | None, openly: bool = False):
+        self.model, self.description = model, description
+        self.images: list[torch.Size | None] = []
+        self._calls = AttentionCalls(self._see, openly)
+        self._thread = threading.get_ident()
+        self._paths = {module: path for path, module in model.named_modules()}
+        self._running: list[tuple[nn.Module, tuple]] = []  # the watched modules that run, outermost first; their inputs
+        self._cutting: list[nn.Module] = []  # those that run and cut the images into patches
+        self._kept: dict[str, list[RecordedAttention]] = {}  # by path
+        self._last_pass: dict[str, int] = {}  # of each path
+        self._odd: list[str] = []  # why there are no maps
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Records what the model computes inside the with block, compiled or not; afterwards no hook is left."""
+        if self.description is None:
+            watched = [module for module in self._paths if module is self.model or not _is_plain(module)]
+            cutting = []
+        else:
+            watched = [module for layer in self.description.attention for module in layer.values()]
+            cutting = self.description.embedding
+        hooks: list[Registered] = []
+        for modules, enter, leave in (
+            (cutting, self._enter_embedding, self._leave_embedding),
+            (watched, self._enter, self._leave),
+        ):
+            for module in modules:
+                if not isinstance(module, torch.jit.ScriptModule):  # which takes no hooks
+                    hooks.append((module.register_forward_pre_hook, enter, {"with_kwargs": True}))
+                    hooks.append((module.register_forward_hook, leave, {"always_call": True}))
+        with hooked(hooks), EAGER, self._calls, interventions_first():
+            yield
+
+    def by_layer(self) -> list[list[RecordedAttention]]:
+        """Returns a list for each layer, with its attention in each pass, as far as it was recorded."""
+        if self.description is None:
+            return [list(layer) for layer in self._kept.values()]
+        layers = []
+        for modules in self.description.attention:
+            heads = [self._kept.get(path, []) for path in modules]
+            several = list(zip(*heads, strict=False))
+            layers.append([one[0] if len(one) == 1 else JoinedHeads(one) for one in several])
+        return layers
+
+    def first(self) -> str:
+        """Returns the path of the module whose attention came first."""
+        return next(iter(self._kept))
+
+    def reason(self) -> str | None:
+        """Returns why the maps do not cover all layers, all tokens and all images, or None if they do."""
+        if any(_is_traced(module) for module in self._paths):
+            return (
+                f"{type(self.model).__name__} was traced or scripted, so the calls of its modules are not seen: record "
+                "the model from which it was made"
+            )
+        if self._calls.error is not None:
+            return f"its attention could not be recorded: {type(self._calls.error).__name__}: {self._calls.error}"
+        expected = list(self._kept)
+        if self.description is not None:
+            expected = [path for layer in self.description.attention for path in layer]
+        if not self._kept:
+            return (
+                "nothing was recorded: run the model inside the with block, and in the thread that opened it; if it "
+                "ran, it has no attention, or none that goes through PyTorch's functions with a softmax, as in a "
+                "compiled or custom kernel (try the model's eager attention)"
+            )
+        if unseen := [path for path in expected if path not in self._kept]:
+            return f"no attention was seen in {few(unseen)}: it did not run, or it computes attention in its own kernel"
+        if self._odd:
+            return self._odd[0]
+        times = {path: len(self._kept[path]) for path in expected}
+        if len(set(times.values())) > 1:
+            often, seldom = max(times, key=times.__getitem__), min(times, key=times.__getitem__)
+            return (
+                f"{often} attended {times[often]} times, but {seldom} {times[seldom]}: record passes through the whole "
+                "model, or through the same part of it"
+            )
+        shapes = sorted({tuple(kept.shape[1:]) for layer in self.by_layer() for kept in layer})
+        if len(shapes) > 1:
+            return f"maps of different shapes (h, T, T) cannot be stacked: {shapes}"
+        if self.description is None and (why := self._why_unclear(shapes[0])):
+            return why
+        if self.description is None or not self.description.family.is_tested:
+            return self._why_turned(shapes[0][0])
+        return None
+
+    def _why_turned(self, heads: int) -> str | None:
+        # Why the first axis may be that of the heads, in a model whose layers nobody has tested.
+        if heads > 1 and any(images is not None and images[0] == heads for images in self.images):
+            return f"there are as many images as heads, {heads}, so either may come first: run another number of images"
+        return None
+
+    def _why_unclear(self, shape: tuple[int, ...]) -> str | None:
+        # Why the modules that attended may not be the layers of a model that has no description.
+        paths = [path.split(".") for path in self._kept]
+        layer = [_pattern(name) for name in paths[0]]
+        varying = [place for place, names in enumerate(zip(*paths, strict=False)) if len(set(names)) > 1]
+        numbered = varying or [place for place, name in enumerate(layer) if "*" in name]
+        layer = layer[: numbered[0] + 1] if numbered else []
+        idle = [
+            path
+            for module, path in self._paths.items()
+            if layer and [_pattern(name) for name in path.split(".")] == layer and not _is_plain(module)
+            if not any(is_inside(other, path) for other in self._kept)
+        ]
+        if len({len(names) for names in paths}) > 1 or len(varying) > 1 or any("*" in name for name in layer[:-1]):
+            # One list of layers, and no list around it.
+            why = f"attention runs in {few(sorted(self._kept))}, which may be heads, branches or several models"
+        elif idle:
+            why = f"no attention was seen in {few(idle)}, beside layers in which it was"
+        elif len(self._kept) > 1 and shape[0] == 1:
+            why = f"each of {few(list(self._kept))} attends with one head, so they may be heads of one layer"
+        else:
+            return None
+        return f"{why}; {undescribed(self.model)}"
+
+    def _enter_embedding(self, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
+        if is_recorded(self._thread):
+            if not self._cutting:  # the outermost module that is given the images
+                self._begin_pass(args, kwargs)
+            self._cutting.append(module)
+
+    def _leave_embedding(self, module: nn.Module, *_: Any) -> None:
+        if is_recorded(self._thread) and module in self._cutting:
+            del self._cutting[self._cutting.index(module) :]
+
+    # While another thread registers or removes these hooks, PyTorch may call them without the kwargs.
+    def _enter(self, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
+        if is_recorded(self._thread):
+            if self.description is None and not self._running:
+                self._begin_pass(args, kwargs)
+            self._running.append((module, (*args, *(kwargs or {}).values())))
+            self._calls.listening = True
+
+    def _leave(self, module: nn.Module, *_: Any) -> None:
+        if is_recorded(self._thread):
+            while self._running and self._running.pop()[0] is not module:
+                pass  # one inside, which ended with an exception
+            self._calls.listening = bool(self._running)
+
+    def _begin_pass(self, args: tuple, kwargs: dict | None) -> None:
+        tensors = (x for x in (*args, *(kwargs or {}).values()) if isinstance(x, torch.Tensor) and x.ndim > 3)
+        self.images.append(next((x.shape for x in tensors), None))  # a video has one axis more
+
+    def _see(self, kept: RecordedAttention, values: torch.Tensor | None) -> None:
+        module, inputs = self._running[-1]
+        path, images = self._paths.get(module, type(module).__name__), self.images[-1] if self.images else None
+        if len(kept.shape) == 3 and images is not None and kept.shape[0] == images[0]:
+            kept = kept.one_head()
+        if odd := self._why_odd(path, kept.shape, images):
+            self._odd.append(odd)
+        elif self.description is None and (unclear := _why_no_tokens(path, kept.shape, inputs, values)):
+            self._odd.append(f"{unclear}; {undescribed(self.model)}")
+        self._last_pass[path] = len(self.images)
+        self._kept.setdefault(path, []).append(kept)
+
+    def _why_odd(self, path: str, shape: torch.Size, images: torch.Size | None) -> str | None:
+        # Why weights of this shape are no map of all tokens to all, or None.
+        if self._last_pass.get(path) == len(self.images):
+            return f"{path} attends more than once in a pass, and nothing says whether to heads, layers or images"
+        if len(shape) != 4:
+            return (
+                f"{path} attends with weights of shape {tuple(shape)}, where (B, h, T, T) is needed: in windows, in a "
+                "loop, or with heads that cannot be told from images"
+            )
+        if shape[2] != shape[3]:
+            return f"{path} attends from {shape[2]} to {shape[3]} tokens, so it has no map of all tokens to all"
+        if images is not None and shape[0] != images[0]:
+            return (
+                f"{path} attends in {shape[0]} sequences, but there are {images[0]} images: windows, frames, several "
+                "resolutions, or heads before images, so there is no map of all tokens to all"
+            )
+        return None
+
+
+def _why_no_tokens(path: str, shape: torch.Size, inputs: tuple, values: torch.Tensor | None) -> str | None:
+    # Why T may not be the number of tokens, in a module that nobody has described; or None.
+    first = next((x for x in inputs if isinstance(x, torch.Tensor)), None)
+    tokens = () if first is None else first.shape[:2] if first.ndim == 3 else first.shape[2:3]
+    is_heads = first is not None and first.shape[:3] == shape[:3]  # queries (B, h, T, d)
+    if shape[2] not in tokens or not (is_heads or first.ndim == 3):
+        given = None if first is None else tuple(first.shape)
+        return f"{path} attends over {shape[2]} parts of {given}, where tokens (B, T, D) are needed"
+    if values is not None and list(values.shape).count(shape[2]) > 1:
+        return f"{path} attends to as many tokens as there are numbers in a head, so it may attend over channels"
+    return None
+
+
+def _pattern(path: str) -> str:
+    # "layers.10.attn" -> "layers.*.attn"
+    return re.sub(r"\d+", "*", path)
+
+
+def _is_traced(module: nn.Module) -> bool:
+    # By torch.jit or, as timm's feature extractors, by torch.fx, which is not imported for this.
+    kinds = [kind.__name__ for kind in type(module).__mro__]
+    return isinstance(module, torch.jit.ScriptModule) or "GraphModule" in kinds
+
+
+def _is_plain(module: nn.Module) -> bool:
+    # Whether a module is one of PyTorch's own layers, other than `nn.MultiheadAttention`.
+    return type(module).__module__.startswith("torch.nn") and not isinstance(module, nn.MultiheadAttention)
