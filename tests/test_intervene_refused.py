@@ -196,9 +196,9 @@ WAYS = {"scores": "not let keys be hidden", "weights": "not let weights be repla
     [
         ("", set()),
         ("in place", set()),
-        ("relu", {"scores", "weights", "heads", "attention", "mlp"}),
-        ("by hand", {"scores", "weights", "heads", "attention", "mlp"}),
-        ("flat", {"scores", "weights", "heads", "attention", "mlp"}),
+        ("relu", {"scores", "weights", "heads"}),
+        ("by hand", {"scores", "weights", "heads"}),
+        ("flat", {"scores", "weights", "heads"}),
         ("twice", {"scores", "weights"}),
         ("values twice", {"heads"}),
         ("values first", {"heads"}),

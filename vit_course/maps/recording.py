@@ -201,7 +201,9 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
     inside = model if description is None else description.inside
     layers = {path: module for path, module in model.named_modules() if isinstance(module, SelfAttention)}
     if description is not None:
-        layers = {path: module for layer in description.attention for path, module in layer.items()}
+        inner = {path for layer in description.attention for path in layer}
+        layers = {path: module for path, module in layers.items() if path in inner}
+    recorded: HookRecording | CallRecording
     recorded = HookRecording(inside, layers) if layers and _is_ours(inside) else CallRecording(model, description)
     with recorded.watching():
         yield RecordedMaps(model, description, recorded, problem)
@@ -217,7 +219,7 @@ class HookRecording:
     `images` has the shape (B, C, H, W) of the images of each pass.
     """
 
-    def __init__(self, model: nn.Module, layers: dict[str, nn.Module]):
+    def __init__(self, model: nn.Module, layers: dict[str, SelfAttention]):
         self.images: list[torch.Size | None] = []
         self._model, self._layers = model, layers
         self._kept: dict[str, list[RecordedAttention]] = {path: [] for path in layers}

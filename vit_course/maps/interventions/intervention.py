@@ -50,7 +50,7 @@ class RunningLayer:
     hidden: torch.Tensor | None = None  # (1 or B, 1, T, T)
     replaced: torch.Tensor | None = None  # (B, h, T, T): the weights that are used instead of the layer's own
     weights: list[torch.Tensor] = field(default_factory=list)  # from an explicit softmax, not yet multiplied by values
-    # What was computed from the weights of the attention, until it is added to the tokens.
+    # What was computed from the output of the attention, until it is added to the tokens.
     attention: WeakIdKeyDictionary = field(default_factory=WeakIdKeyDictionary)
     met: Counter[str] = field(default_factory=Counter)  # how often each place was reached
     # The tokens as the model gave them, and what they were changed to: within the layer, these stand for those.

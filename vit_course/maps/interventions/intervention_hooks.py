@@ -56,6 +56,9 @@ class InterventionHooks:
             hooks.append((module.register_forward_pre_hook, self._begin, before))
             hooks.append((module.register_forward_hook, self._end, always))
         for index, (_, block) in enumerate(self.layers):
+            for attention in self.description.attention[index].values():
+                if index in self.changes:
+                    hooks.append((attention.register_forward_hook, self._attended, {}))
             # Layers that are lists of an attention and an MLP are seen to run one after another.
             if isinstance(block, nn.ModuleList) and self.changes:
                 for part in block:
@@ -122,6 +125,11 @@ class InterventionHooks:
         if isinstance(block, nn.ModuleList):
             running.parts = set(block)
         self.mode.enter(running)
+
+    def _attended(self, module: nn.Module, args: tuple, output: Any) -> None:
+        # Marks what the attention gives, so that it is known which branch is added to the tokens.
+        if self._here() and self.mode.running is not None:
+            self.mode.running.attention[first_tensor(output)] = True
 
     def _enter_part(self, index: int, part: nn.Module, args: tuple, kwargs: dict) -> None:
         # The first part that is called starts the layer.

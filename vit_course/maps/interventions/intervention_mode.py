@@ -7,10 +7,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from vit_course.maps.attention_calls import flat
-from vit_course.maps.interventions.attention_interventions import AttentionInterventions, is_among, swapped
+from vit_course.maps.interventions.attention_interventions import AttentionInterventions, swapped
 from vit_course.maps.interventions.intervention import NEEDED, Intervention, RunningLayer
 
-ATTENTION = (F.scaled_dot_product_attention, F.multi_head_attention_forward)
 ADDITIONS, JOINS = {"add", "add_", "__add__", "__radd__", "__iadd__"}, {"cat", "concat", "concatenate", "stack"}
 
 
@@ -80,7 +79,7 @@ class InterventionMode(AttentionInterventions):
             if self.running.start is not None:
                 args, kwargs = swapped(args, kwargs, self.running.given, self.running.start)
             result = self._call(func, name, args, kwargs)
-            self._follow(func, name, (*args, *kwargs.values()), result)
+            self._follow(name, (*args, *kwargs.values()), result)
             return result
         finally:
             self.busy = False
@@ -100,13 +99,13 @@ class InterventionMode(AttentionInterventions):
             args, kwargs = swapped(args, kwargs, inputs[0], self.changed("neurons", inputs[0]))
         return self.open(func, name, args, kwargs, inputs)
 
-    def _follow(self, func: Callable, name: str, given: tuple, result: object) -> None:
-        # Marks what is computed from the weights of the attention, as far as the addition to the tokens.
+    def _follow(self, name: str, given: tuple, result: object) -> None:
+        # Marks what is computed from the output of the attention, as far as the addition to the tokens.
         now = self.running
         if now is None or result is now.tokens or not self.asked("attention", "mlp", "neurons"):
             return
         inputs = [one for one in flat(given) if isinstance(one, torch.Tensor)]
-        if func not in ATTENTION and not any(one in now.attention or is_among(one, now.weights) for one in inputs):
+        if not any(one in now.attention for one in inputs):
             return
         for one in flat((result,)):
             if isinstance(one, torch.Tensor) and one.is_floating_point():

@@ -92,14 +92,20 @@ class _FixedScales:
 
     def __init__(self, model: nn.Module, description: Description):
         layers = {module for block in description.blocks.values() for module in block.modules()}
-        self.norms = [m for m in model.modules() if isinstance(m, (nn.LayerNorm, nn.RMSNorm)) and m not in layers]
+        self.norms: list[nn.LayerNorm | nn.RMSNorm] = [
+            module
+            for module in model.modules()
+            if isinstance(module, (nn.LayerNorm, nn.RMSNorm)) and module not in layers
+        ]
         self.scales: dict[nn.Module, torch.Tensor] = {}
 
     def hooks(self) -> list[Registered]:
         """Returns the hooks, to be registered."""
         return [(norm.register_forward_hook, self._normalise, {}) for norm in self.norms]
 
-    def _normalise(self, norm: nn.Module, args: tuple[torch.Tensor], output: torch.Tensor) -> torch.Tensor:
+    def _normalise(
+        self, norm: nn.LayerNorm | nn.RMSNorm, args: tuple[torch.Tensor], output: torch.Tensor
+    ) -> torch.Tensor:
         (x,), axes = args, tuple(range(-len(norm.normalized_shape), 0))
         if isinstance(norm, nn.LayerNorm):
             x = x - x.mean(axes, keepdim=True)
@@ -108,7 +114,7 @@ class _FixedScales:
             self.scales[norm] = (x.pow(2).mean(axes, keepdim=True) + eps).rsqrt().detach()
         x = x * self.scales[norm]
         x = x if norm.weight is None else x * norm.weight
-        return x if getattr(norm, "bias", None) is None else x + norm.bias
+        return x + norm.bias if isinstance(norm, nn.LayerNorm) and norm.bias is not None else x
 
 
 def _read_linearly(
