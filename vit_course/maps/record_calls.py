@@ -180,19 +180,20 @@ class CallRecording:
 
     def _see(self, kept: RecordedAttention, values: torch.Tensor | None) -> None:
         module, inputs = self._running[-1]
-        path, images = self._paths.get(module, type(module).__name__), self.images[-1] if self.images else None
+        path, images = self._paths[module], self.images[-1] if self.images else None
         if len(kept.shape) == 3 and images is not None and kept.shape[0] == images[0]:
             kept = kept.one_head()
-        if odd := self._why_odd(path, kept.shape, images):
+        name = path or type(module).__name__
+        if odd := self._why_odd(name, self._last_pass.get(path), kept.shape, images):
             self._odd.append(odd)
-        elif self.description is None and (unclear := _why_no_tokens(path, kept.shape, inputs, values)):
+        elif self.description is None and (unclear := _why_no_tokens(name, kept.shape, inputs, values)):
             self._odd.append(f"{unclear}; {undescribed(self.model)}")
         self._last_pass[path] = len(self.images)
         self._kept.setdefault(path, []).append(kept)
 
-    def _why_odd(self, path: str, shape: torch.Size, images: torch.Size | None) -> str | None:
+    def _why_odd(self, path: str, last: int | None, shape: torch.Size, images: torch.Size | None) -> str | None:
         # Why weights of this shape are no map of all tokens to all, or None.
-        if self._last_pass.get(path) == len(self.images):
+        if last == len(self.images):
             return f"{path} attends more than once in a pass, and nothing says whether to heads, layers or images"
         if len(shape) != 4:
             return (

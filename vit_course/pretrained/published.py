@@ -1,9 +1,12 @@
 """Published models, loaded through their libraries, which download, cache and verify the files."""
 
+import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import numpy as np
 import torch
@@ -30,6 +33,7 @@ LISTED = {
     "torchvision": "torchvision.models.list_models(include='vit_*') lists its names",
 }
 EMBEDDINGS = (512, 640, 768, 896, 1024, 1280)  # the output widths of the projections of timm's CLIP models
+SECONDS = 2  # to wait for a server
 # Parts of Hugging Face's models that the weights may lack; they are then left out.
 MAY_BE_MISSING = ("pooler.", "classifier.", "mask_token", "decoder")
 # Their processors give smaller images than the position table was made for, and the models interpolate it themselves.
@@ -185,7 +189,8 @@ LOADERS: dict[str, Callable[[str], Loaded]] = {
 def _asking(library: str, what: str = "it") -> Iterator[None]:
     # A library may raise any error, with a message of many lines: turned into a sentence that says what can be done.
     try:
-        yield
+        with _cache_alone_offline() if library != "torchvision" else nullcontext():
+            yield
     except (MemoryError, MissingPackage):
         raise
     except Exception as error:
@@ -194,6 +199,30 @@ def _asking(library: str, what: str = "it") -> Iterator[None]:
             f"{TITLES[library]} cannot load {what}: {reason[:300].rstrip('.')} (the first time needs a network; "
             f"{LISTED[library]}; vit-s14 comes with the course)"
         ) from error
+
+
+@contextmanager
+def _cache_alone_offline() -> Iterator[None]:
+    # Where its server cannot be reached, huggingface_hub would try five times, for 50 seconds: it reads its cache only.
+    from huggingface_hub import constants
+
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = before or not _reaches(constants.ENDPOINT)
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
+
+
+def _reaches(server: str) -> bool:
+    # Whether a server can be reached; through a proxy, that is left to the library.
+    if getproxies():
+        return True
+    try:
+        socket.create_connection((urlsplit(server).hostname, urlsplit(server).port or 443), timeout=SECONDS).close()
+    except OSError:
+        return False
+    return True
 
 
 def _check_same(ours: Preprocessing, theirs: Callable[[Image.Image], torch.Tensor]) -> None:
