@@ -10,7 +10,7 @@ from torch import nn
 
 from vit_course._support.inputs.tensors import check_axes, check_finite, check_module, need_finite
 from vit_course.maps.recording import record_attention
-from vit_course.pretrained.libraries import Library, library_of
+from vit_course.pretrained.libraries import ParameterNames, names_of
 from vit_course.vit import ViT
 
 # A function from a module, its inputs and its output to the value that is kept. Any: outputs differ between modules.
@@ -139,7 +139,7 @@ def _run(model: nn.Module, images: torch.Tensor) -> None:
 
 
 def _find(
-    library: Library, modules: dict[str, nn.Module], layer: str, part: int, pick: Pick | None
+    library: ParameterNames, modules: dict[str, nn.Module], layer: str, part: int, pick: Pick | None
 ) -> nn.Module | None:
     if layer == "head" and library.two_heads is not None and library.two_heads[1].removesuffix(".{}") in modules:
         return None  # a distilled model has two heads, and their mean is ours
@@ -170,10 +170,10 @@ def check_images(images: torch.Tensor) -> None:
     check_finite("images", images)
 
 
-def known_library(model: nn.Module) -> Library:
+def known_library(model: nn.Module) -> ParameterNames:
     """Returns the library whose names the parameters of a model have; raises a `ValueError` if there is none."""
     check_module("model", model)
-    library = library_of(model.state_dict())
+    library = names_of(model.state_dict())
     if library is None:
         raise ValueError(
             f"the parts of this {type(model).__name__} have no known names: give a ViT of ours, torchvision's, "

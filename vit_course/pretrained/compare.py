@@ -11,8 +11,8 @@ from torch import nn
 from vit_course._support.inputs.rules import real
 from vit_course.pretrained.activations import any_stages, check_images, known_library
 from vit_course.pretrained.fold_weights import fold_scales, put_tokens_together
-from vit_course.pretrained.libraries import Library
-from vit_course.pretrained.metadata import Metadata
+from vit_course.pretrained.hyperparameters import Hyperparameters
+from vit_course.pretrained.libraries import ParameterNames
 
 
 class Stage(NamedTuple):
@@ -107,7 +107,7 @@ def _exact(model: nn.Module) -> nn.Module:
     return model
 
 
-def _round_as_ours(library: Library, model: nn.Module) -> None:
+def _round_as_ours(library: ParameterNames, model: nn.Module) -> None:
     # Folding has rounded our weights to their dtype. This copy is rounded likewise, or float64 would show a difference.
     theirs = model.state_dict()  # shares the memory of the model
     ours, key_of_table = dict(theirs), library.tokens["positions.table"]
@@ -116,7 +116,7 @@ def _round_as_ours(library: Library, model: nn.Module) -> None:
             value.copy_(ours.get(key, torch.ones(())))
     extra = [key for name in ("distillation", "registers.tokens") if (key := library.tokens.get(name, "")) in theirs]
     counts = [theirs[key].shape[1] for key in extra]
-    put_tokens_together(library, ours, Metadata())
+    put_tokens_together(library, ours, Hyperparameters())
     if extra and theirs[key_of_table].shape[-2] - ours[key_of_table].shape[-2] == sum(counts):
         for key, tokens in zip(extra, ours[library.tokens["registers.tokens"]].split(counts, dim=1), strict=True):
             theirs[key].copy_(tokens)
@@ -132,7 +132,7 @@ def _check_sizes(ours: nn.Module, theirs: nn.Module, images: torch.Tensor) -> No
     for library, state in models:  # prefix tokens have a row in the table in some families only
         kernel = state[library.keys("patch_embedding.projection.weight")[0]]
         grid = (images.shape[2] // kernel.shape[2], images.shape[3] // kernel.shape[3]) if kernel.ndim == 4 else None
-        put_tokens_together(library, state, Metadata(grid=grid))
+        put_tokens_together(library, state, Hyperparameters(grid=grid))
     for ours_key, what in (("patch_embedding.projection.weight", "patch embeddings"), ("positions.table", "positions")):
         keys = [library.keys(ours_key)[0] for library, _ in models]
         shapes = [

@@ -14,6 +14,7 @@ from vit_course.config import ViTConfig
 from vit_course.embeddings import interpolate_positions
 from vit_course.pretrained.factory import changed, our_vit, shapes, unfilled
 from vit_course.pretrained.fold_weights import part, simplified, without_the_rest
+from vit_course.pretrained.hyperparameters import Hyperparameters, of_huggingface, of_timm, of_torchvision
 from vit_course.pretrained.libraries import (
     DINOV2_AUTHORS,
     HUGGINGFACE,
@@ -22,10 +23,9 @@ from vit_course.pretrained.libraries import (
     TORCHVISION,
     TORCHVISION_1,
     VIT_PYTORCH,
-    Library,
-    library_of,
+    ParameterNames,
+    names_of,
 )
-from vit_course.pretrained.metadata import Metadata, of_huggingface, of_timm, of_torchvision
 from vit_course.pretrained.sizes import read_config
 from vit_course.pretrained.state_dicts import hinting, need_state_dict, prefix_of
 from vit_course.pretrained.variants import VariantConfig, new_model
@@ -51,9 +51,9 @@ def load_torchvision(weights: nn.Module | Weights, num_heads: int | None = None,
         ValueError: another model, naming its class; or the first key that is missing or left over, or whose shape does
             not fit, with both shapes.
     """
-    metadata, state = _opened(weights, of_torchvision, TORCHVISION, num_heads=num_heads)
+    hyperparameters, state = _opened(weights, of_torchvision, TORCHVISION, num_heads=num_heads)
     old = any(".mlp.linear_1." in key for key in state)
-    return convert(TORCHVISION_1 if old else TORCHVISION, state, metadata, num_classes)
+    return convert(TORCHVISION_1 if old else TORCHVISION, state, hyperparameters, num_classes)
 
 
 def load_timm(
@@ -80,8 +80,8 @@ def load_timm(
     Raises:
         ValueError: as `load_torchvision`; or a model with parts that ours does not have.
     """
-    metadata, state = _opened(weights, of_timm, TIMM, num_heads=num_heads, gelu=gelu, pool=pool)
-    return convert(DINOV2_AUTHORS if "register_tokens" in state else TIMM, state, metadata, num_classes)
+    hyperparameters, state = _opened(weights, of_timm, TIMM, num_heads=num_heads, gelu=gelu, pool=pool)
+    return convert(DINOV2_AUTHORS if "register_tokens" in state else TIMM, state, hyperparameters, num_classes)
 
 
 def load_huggingface(
@@ -95,8 +95,8 @@ def load_huggingface(
     With or without their classification heads. The pooler of a `ViTModel` is the paper's hidden layer before the head,
     CLIP's projection is treated as a head, and from a model of images and text only the image tower is taken.
     """
-    metadata, state = _opened(weights, of_huggingface, HUGGINGFACE, num_heads=num_heads, gelu=gelu)
-    return convert_huggingface(state, metadata, num_classes)
+    hyperparameters, state = _opened(weights, of_huggingface, HUGGINGFACE, num_heads=num_heads, gelu=gelu)
+    return convert_huggingface(state, hyperparameters, num_classes)
 
 
 def load_vit_pytorch(
@@ -117,13 +117,13 @@ def load_vit_pytorch(
             token has three axes.
     """
     check_arguments(in_channels=in_channels)
-    metadata = _agreed(Metadata(), num_heads=num_heads, pool=pool)
-    return convert(VIT_PYTORCH, need_state_dict(state_dict), metadata, num_classes, in_channels)
+    hyperparameters = _agreed(Hyperparameters(), num_heads=num_heads, pool=pool)
+    return convert(VIT_PYTORCH, need_state_dict(state_dict), hyperparameters, num_classes, in_channels)
 
 
-def convert_huggingface(state: Weights, metadata: Metadata, num_classes: int | None = None) -> ViT:
+def convert_huggingface(state: Weights, hyperparameters: Hyperparameters, num_classes: int | None = None) -> ViT:
     """As `convert`, for names of Hugging Face; finds out which of its kinds of models has them."""
-    return convert(_likeliest(state, HUGGINGFACE_KINDS), state, metadata, num_classes)
+    return convert(_likeliest(state, HUGGINGFACE_KINDS), state, hyperparameters, num_classes)
 
 
 def resize(model: ViT, image_size: int | tuple[int, int], antialias: bool = False) -> ViT:
@@ -150,13 +150,13 @@ def resize(model: ViT, image_size: int | tuple[int, int], antialias: bool = Fals
 
 
 def _opened(
-    weights: nn.Module | Weights, read: Callable[[nn.Module], Metadata], library: Library, **given: Any
-) -> tuple[Metadata, Weights]:
-    # The metadata, from the model if there is one and from what was given, and the state dict.
+    weights: nn.Module | Weights, read: Callable[[nn.Module], Hyperparameters], library: ParameterNames, **given: Any
+) -> tuple[Hyperparameters, Weights]:
+    # The hyperparameters, from the model if there is one and from what was given, and the state dict.
     if not isinstance(weights, nn.Module):
-        return _agreed(Metadata(), **given), need_state_dict(weights)
+        return _agreed(Hyperparameters(), **given), need_state_dict(weights)
     state = need_state_dict(weights.state_dict())
-    if library_of(state) is None and (prefix := prefix_of(state)):
+    if names_of(state) is None and (prefix := prefix_of(state)):
         raise ValueError(
             f"this is a {type(weights).__name__} around a model: give the model itself, model.{prefix[:-1]}"
         )
@@ -164,8 +164,8 @@ def _opened(
         return _agreed(read(weights), **given), state
 
 
-def _agreed(found: Metadata, **given: Any) -> Metadata:
-    # The metadata with what was given; raises if the model contradicts it.
+def _agreed(found: Hyperparameters, **given: Any) -> Hyperparameters:
+    # The hyperparameters with what was given; raises if the model contradicts it.
     for name, value in given.items():
         if value is not None:
             check_arguments(**{"any_gelu" if name == "gelu" else name: value})
@@ -175,9 +175,9 @@ def _agreed(found: Metadata, **given: Any) -> Metadata:
     return replace(found, **{name: value for name, value in given.items() if value is not None})
 
 
-def _likeliest(keys: Weights, among: tuple[Library, ...]) -> Library:
+def _likeliest(keys: Weights, among: tuple[ParameterNames, ...]) -> ParameterNames:
     # The library that has most of the names, so that an error names what is missing; on a tie, that with shorter names.
-    def known(library: Library) -> int:
+    def known(library: ParameterNames) -> int:
         layers = [*library.layers, *(f"encoder.blocks.0.{layer}" for layer in library.in_block)]
         names = [name for layer in layers for kind in ("weight", "bias") for name in library.keys(f"{layer}.{kind}")]
         return len(keys.keys() & {*names, *library.tokens.values()})
@@ -186,20 +186,24 @@ def _likeliest(keys: Weights, among: tuple[Library, ...]) -> Library:
 
 
 def convert(
-    library: Library, weights: Weights, metadata: Metadata, num_classes: int | None = None, in_channels: int = 3
+    library: ParameterNames,
+    weights: Weights,
+    hyperparameters: Hyperparameters,
+    num_classes: int | None = None,
+    in_channels: int = 3,
 ) -> ViT:
-    """A state dict with the names of a library, and its metadata -> a `ViT` of ours, in eval mode.
+    """A state dict with the names of a library, and its hyperparameters -> a `ViT` of ours, in eval mode.
 
     Raises:
         ValueError: as `load_torchvision`.
     """
-    given = {"num_heads": metadata.num_heads, "num_classes": num_classes}
+    given = {"num_heads": hyperparameters.num_heads, "num_classes": num_classes}
     check_arguments(**{name: value for name, value in given.items() if value is not None})
     state = without_the_rest(library, need_state_dict(weights))
     with hinting(library, state):
         # Checks the weights first and missing arguments last, so that nobody is asked for num_heads in vain.
-        plain = simplified(library, state, metadata)
-        config = read_config(library, plain, metadata, num_classes, in_channels)
+        plain = simplified(library, state, hyperparameters)
+        config = read_config(library, plain, hyperparameters, num_classes, in_channels)
         fresh = {name for name in HEAD if library.keys(name)[0] not in plain.state}
         fresh = fresh if fresh == set(HEAD) else set()  # one of the two alone is no head
         needed = {key: shape for key, shape in shapes(config).items() if key not in fresh}
@@ -209,29 +213,31 @@ def convert(
             raise ValueError(
                 f"num_classes is for weights without a head, but these have key {library.keys(HEAD[0])[0]!r}"
             )
-        config = _completed(library, config, metadata, state, headless=bool(fresh) or not config.num_classes)
+        config = _completed(library, config, hyperparameters, state, headless=bool(fresh) or not config.num_classes)
         made = new_model(config) if fresh and config.num_classes else unfilled(config)
         model = made.to(tensors["patch_embedding.projection.weight"].dtype)
     model.load_state_dict(tensors, strict=not fresh)
     return model.eval()
 
 
-def _completed(library: Library, config: ViTConfig, metadata: Metadata, weights: Weights, headless: bool) -> ViTConfig:
+def _completed(
+    library: ParameterNames, config: ViTConfig, hyperparameters: Hyperparameters, weights: Weights, headless: bool
+) -> ViTConfig:
     # Adds the number of heads and the activation, which the weights do not show but every output depends on.
-    if metadata.num_heads is None:
+    if hyperparameters.num_heads is None:
         raise ValueError("the number of heads is not in the weights: give num_heads, or the model itself")
-    if metadata.pool is None and not headless and _pool_is_open(library, config, weights):
+    if hyperparameters.pool is None and not headless and _pool_is_open(library, config, weights):
         raise ValueError(
             "the weights do not say what their head reads: give pool='cls' if it is the class token, 'mean' if it is "
             "the mean of the patches" + ", or the model itself" * (library.name == "timm")
         )
-    gelu = metadata.gelu or _usual_gelu(library, config, headless)
+    gelu = hyperparameters.gelu or _usual_gelu(library, config, headless)
     if gelu == "quick":
-        return VariantConfig(**{**config.to_dict(), "num_heads": metadata.num_heads, "quick_gelu": True})
-    return changed(config, num_heads=metadata.num_heads, gelu=gelu)
+        return VariantConfig(**{**config.to_dict(), "num_heads": hyperparameters.num_heads, "quick_gelu": True})
+    return changed(config, num_heads=hyperparameters.num_heads, gelu=gelu)
 
 
-def _pool_is_open(library: Library, config: ViTConfig, weights: Weights) -> bool:
+def _pool_is_open(library: ParameterNames, config: ViTConfig, weights: Weights) -> bool:
     # Whether the same names and shapes are those of models whose heads read different tokens.
     if library.name == "timm":  # also a maximum, which ours does not have
         return getattr(config, "reads", "pool") in ("pool", "patches")
@@ -242,7 +248,7 @@ def _pool_is_open(library: Library, config: ViTConfig, weights: Weights) -> bool
     )
 
 
-def _usual_gelu(library: Library, config: ViTConfig, headless: bool) -> str:
+def _usual_gelu(library: ParameterNames, config: ViTConfig, headless: bool) -> str:
     if library.fixed.get("pool") == "mean":
         return "tanh"  # every SigLIP of Hugging Face
     clip, siglip = getattr(config, "pre_norm", False), getattr(config, "reads", "pool") == "attention"
@@ -254,7 +260,7 @@ def _usual_gelu(library: Library, config: ViTConfig, headless: bool) -> str:
     return "none"
 
 
-def _renamed(library: Library, state: Mapping[str, torch.Tensor], needed: Mapping[str, torch.Size]) -> dict:
+def _renamed(library: ParameterNames, state: Mapping[str, torch.Tensor], needed: Mapping[str, torch.Size]) -> dict:
     # The weights under our names; checks their shapes, and that no key is missing or left over.
     found: dict[str, torch.Tensor] = {}
     used: set[str] = set()

@@ -3,7 +3,7 @@
 import torch
 
 from vit_course.pretrained.factory import our_vit
-from vit_course.pretrained.libraries import HUGGINGFACE, TIMM, TORCHVISION, VIT_PYTORCH, Library
+from vit_course.pretrained.libraries import HUGGINGFACE, TIMM, TORCHVISION, VIT_PYTORCH, ParameterNames
 from vit_course.pretrained.variants import PLAIN
 from vit_course.vit import ViT
 
@@ -41,7 +41,7 @@ def to_vit_pytorch(model: ViT) -> dict[str, torch.Tensor]:
     return _export(VIT_PYTORCH, model)
 
 
-def _export(library: Library, model: ViT) -> dict[str, torch.Tensor]:
+def _export(library: ParameterNames, model: ViT) -> dict[str, torch.Tensor]:
     registers = {} if library is TIMM else {"num_registers": 0}
     for name, only in {"position": "learned", **library.fixed, **registers, **PLAIN}.items():
         value = getattr(our_vit(model).config, name, only)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import torch
 
-from vit_course.pretrained.libraries import Library
-from vit_course.pretrained.metadata import Metadata
+from vit_course.pretrained.hyperparameters import Hyperparameters
+from vit_course.pretrained.libraries import ParameterNames
 from vit_course.pretrained.state_dicts import missing
 
 State = dict[str, torch.Tensor]
@@ -24,13 +24,15 @@ class Simplified(NamedTuple):
     variant: dict[str, str | bool]
 
 
-def simplified(library: Library, state: Mapping[str, torch.Tensor], metadata: Metadata) -> Simplified:
+def simplified(
+    library: ParameterNames, state: Mapping[str, torch.Tensor], hyperparameters: Hyperparameters
+) -> Simplified:
     """Folds LayerScale, makes the position table that of a plain ViT, and joins two heads into one.
 
     Args:
         library: the one whose names the weights have.
         state: the weights; the dict stays as it is.
-        metadata: what else the model or its config says.
+        hyperparameters: what else the model or its config says.
 
     Raises:
         ValueError: where a part of what is folded is missing, or has another shape or dtype than the rest.
@@ -38,26 +40,26 @@ def simplified(library: Library, state: Mapping[str, torch.Tensor], metadata: Me
     state = dict(state)
     distilled = _join_heads(library, state)
     scaled = fold_scales(library, state)
-    put_tokens_together(library, state, metadata)
+    put_tokens_together(library, state, hyperparameters)
     pre_norm, norm_pooled = (_has(library, state, layer) for layer in ("pre_norm", "head_norm"))
     # CLIP has no bias in its patch embedding, nor in Hugging Face's projection: zeros take its place.
     for layer in (["patch_embedding.projection"] if pre_norm else []) + (["head"] if _is_clip(library) else []):
         weight, bias = (library.keys(f"{layer}.{kind}")[0] for kind in ("weight", "bias"))
         if weight in state and bias not in state and state[weight].ndim:
             state[bias] = state[weight].new_zeros(len(state[weight]))
-    reads = "cls+register" if distilled else _what_the_head_reads(library, state, metadata, norm_pooled)
-    if norm_pooled and reads == "pool" and not scaled and not metadata.blocks_are_known:
+    reads = "cls+register" if distilled else _what_the_head_reads(library, state, hyperparameters, norm_pooled)
+    if norm_pooled and reads == "pool" and not scaled and not hyperparameters.blocks_are_known:
         _check_norms_after(library, state)
     fields = {"pre_norm": pre_norm, "norm_pooled": norm_pooled, "reads": reads}
     return Simplified(state, {name: value for name, value in fields.items() if value not in (False, "pool")})
 
 
-def without_the_rest(library: Library, state: Mapping[str, torch.Tensor]) -> State:
+def without_the_rest(library: ParameterNames, state: Mapping[str, torch.Tensor]) -> State:
     """Returns the weights without those that do not affect the output for a picture, such as MAE's decoder."""
     return {key: value for key, value in state.items() if not re.match(library.left_out, key)}
 
 
-def part(library: Library, state: Mapping[str, torch.Tensor], key: str, needed: tuple[int, ...]) -> torch.Tensor:
+def part(library: ParameterNames, state: Mapping[str, torch.Tensor], key: str, needed: tuple[int, ...]) -> torch.Tensor:
     """Returns one tensor, after checking that it has this shape and the dtype of the patch embedding.
 
     Raises:
@@ -74,7 +76,7 @@ def part(library: Library, state: Mapping[str, torch.Tensor], key: str, needed: 
     return found
 
 
-def _join_heads(library: Library, state: State) -> bool:
+def _join_heads(library: ParameterNames, state: State) -> bool:
     # The mean of two heads is one head with half of each, which reads both tokens side by side.
     if library.two_heads is None or library.tokens["distillation"] not in state:
         return False
@@ -92,7 +94,7 @@ def _join_heads(library: Library, state: State) -> bool:
     return True
 
 
-def fold_scales(library: Library, state: State) -> bool:
+def fold_scales(library: ParameterNames, state: State) -> bool:
     """Folds LayerScale into the linear layer before it, in float32 if the weights have 16 bits. Changes the dict.
 
     lambda * (W x + b) = (lambda W) x + lambda b. Returns whether there is any LayerScale.
@@ -114,7 +116,7 @@ def fold_scales(library: Library, state: State) -> bool:
     return True
 
 
-def put_tokens_together(library: Library, state: State, metadata: Metadata) -> None:
+def put_tokens_together(library: ParameterNames, state: State, hyperparameters: Hyperparameters) -> None:
     """Makes the position table have one row for the class token, if there is one, and one for each patch.
 
     The rows of other tokens are added to the tokens themselves, which then need no position. Changes the dict.
@@ -129,7 +131,7 @@ def put_tokens_together(library: Library, state: State, metadata: Metadata) -> N
     tokens = [part(library, state, key, (1, max(1, state[key].numel() // max(1, width)), width)) for key in extra]
     count = sum(token.shape[1] for token in tokens)
     # timm's newer models have a row for none of these tokens, its older ones for all, DINOv2 for the class token only.
-    prefix = next((some for some in (0, first, first + count) if _fits(rows - some, metadata)), None)
+    prefix = next((some for some in (0, first, first + count) if _fits(rows - some, hyperparameters)), None)
     if prefix is None or (prefix == first and not extra):
         return
     table, dtype = table.reshape(rows, width), table.dtype
@@ -144,13 +146,15 @@ def put_tokens_together(library: Library, state: State, metadata: Metadata) -> N
     state[key_of_table] = torch.cat([row, table[prefix:]])[None]
 
 
-def _fits(patches: int, metadata: Metadata) -> bool:
-    if metadata.grid is not None:
-        return patches == metadata.grid[0] * metadata.grid[1]
+def _fits(patches: int, hyperparameters: Hyperparameters) -> bool:
+    if hyperparameters.grid is not None:
+        return patches == hyperparameters.grid[0] * hyperparameters.grid[1]
     return patches > 0 and round(patches**0.5) ** 2 == patches
 
 
-def _what_the_head_reads(library: Library, state: State, metadata: Metadata, norm_pooled: bool) -> str:
+def _what_the_head_reads(
+    library: ParameterNames, state: State, hyperparameters: Hyperparameters, norm_pooled: bool
+) -> str:
     if _has(library, state, "head") and library.head_reads is not None:
         for key in [key for key in state if key.startswith(library.pooling)]:
             del state[key]  # SigLIP's classifier reads the mean, and its attention pooling is unused
@@ -158,7 +162,7 @@ def _what_the_head_reads(library: Library, state: State, metadata: Metadata, nor
     attends = any(key.startswith(library.pooling) for key in state)
     token = state.get(library.tokens.get("class_token.token"))
     class_token = token is not None and token.numel() > 0  # vit-pytorch has an empty one
-    pool = metadata.pool
+    pool = hyperparameters.pool
     if library.name == "vit-pytorch" and class_token and pool == "mean":
         raise ValueError(
             "its head reads the mean of the class token and the patches, but ours averages the patches alone"
@@ -177,7 +181,7 @@ def _what_the_head_reads(library: Library, state: State, metadata: Metadata, nor
     return "patches" if pooled_over_patches and class_token else "pool"
 
 
-def _join_queries(library: Library, state: State) -> None:
+def _join_queries(library: ParameterNames, state: State) -> None:
     # timm has the queries of its attention pooling apart from the keys and values.
     for kind in ("weight", "bias"):
         q, kv = (f"{library.pooling}{name}.{kind}" for name in ("q", "kv"))
@@ -188,7 +192,7 @@ def _join_queries(library: Library, state: State) -> None:
         state[library.keys(f"pooling.qkv.{kind}")[0]] = torch.cat([first, second])
 
 
-def _check_norms_after(library: Library, state: State) -> None:
+def _check_norms_after(library: ParameterNames, state: State) -> None:
     # timm's blocks with norms after the attention and the MLP have the same names as those with norms before them.
     no_token = not any(library.tokens.get(name) in state for name in ("class_token.token", "registers.tokens"))
     if no_token and not _has(library, state, "encoder.blocks.0.attention.qkv", "bias"):
@@ -198,18 +202,18 @@ def _check_norms_after(library: Library, state: State) -> None:
         )
 
 
-def _is_clip(library: Library) -> bool:
+def _is_clip(library: ParameterNames) -> bool:
     return library.signs == ("pre_norm.weight",)
 
 
-def _has(library: Library, state: Mapping, layer: str, kind: str = "weight") -> bool:
+def _has(library: ParameterNames, state: Mapping, layer: str, kind: str = "weight") -> bool:
     try:
         return library.keys(f"{layer}.{kind}")[0] in state
     except KeyError:
         return False
 
 
-def _need(library: Library, state: Mapping[str, torch.Tensor], key: str) -> torch.Tensor:
+def _need(library: ParameterNames, state: Mapping[str, torch.Tensor], key: str) -> torch.Tensor:
     if key not in state:
         raise missing(library, state, key)
     return state[key]

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from vit_course.maps.models import families
+from vit_course.maps.models.families import CLASS, Family
+
 
 @dataclass(frozen=True)
-class Library:
+class ParameterNames:
     """The names of the parameters of a ViT in one code base.
 
     Args:
@@ -60,7 +63,7 @@ class Library:
         number = re.compile(re.escape(self.block).replace(r"\{\}", r"(\d+)"))
         return len({found[1] for key in keys if (found := number.match(key))})
 
-    def within(self, prefix: str, old: str = "vit.") -> "Library":
+    def within(self, prefix: str, old: str = "vit.") -> "ParameterNames":
         """Returns a copy in which the names of the backbone begin with `prefix`, empty for a backbone alone."""
 
         def renamed(key: str) -> str:
@@ -71,34 +74,55 @@ class Library:
         return replace(self, tokens=tokens, layers=layers, block=renamed(self.block), pooling=renamed(self.pooling))
 
 
-def _read() -> dict[str, Library]:
-    # Reads libraries.toml, in which an entry may be `like` an earlier one and state the differences only.
-    found: dict[str, Library] = {}
+def _read() -> dict[str, ParameterNames]:
+    # Reads libraries.toml, in which an entry may be `like` an earlier one and state the differences only. What the
+    # entry's family says for recording too, its blocks, tokens, patches and norm, stands in `families` alone.
+    found: dict[str, ParameterNames] = {}
     for key, given in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
         said: dict[str, Any] = dict(vars(found[given.pop("like")])) if "like" in given else {}
+        if "family" in given:
+            given = _merged(_of_family(getattr(families, given.pop("family")), given.pop("prefix", "")), given)
         for part, value in given.items():
             if isinstance(value, dict):
                 entries = said.get(part, {}) | value
                 said[part] = {ours: _held(theirs) for ours, theirs in entries.items() if theirs != ""}
             else:
                 said[part] = _held(value) or None
-        found[key] = Library(**said)
+        found[key] = ParameterNames(**said)
     return found
+
+
+def _of_family(family: Family, prefix: str) -> dict[str, Any]:
+    # The fields of an entry that follow from a family, where all names begin with `prefix`.
+    tokens = {OUR_TOKENS[name]: prefix + path for name, path in family.tokens.items()}
+    layers = {"patch_embedding.projection": f"{prefix}{family.patches}.{{}}"}
+    layers |= {"encoder.norm": f"{prefix}{family.norm}.{{}}"} if family.norm else {}
+    return {"block": f"{prefix}{family.blocks}.{{}}.", "tokens": tokens, "layers": layers}
+
+
+def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    # Two entries, of which the second counts where both say something.
+    merged = first | second
+    for part in first.keys() & second.keys():
+        if isinstance(first[part], dict):
+            merged[part] = first[part] | second[part]
+    return merged
 
 
 def _held(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+OUR_TOKENS = {CLASS: "class_token.token", "register": "registers.tokens", "distillation token": "distillation"}
 _LIBRARIES = _read()
 TORCHVISION, TORCHVISION_1 = _LIBRARIES["TORCHVISION"], _LIBRARIES["TORCHVISION_1"]
 TIMM, DINOV2_AUTHORS = _LIBRARIES["TIMM"], _LIBRARIES["DINOV2_AUTHORS"]
 HUGGINGFACE, VIT_PYTORCH = _LIBRARIES["HUGGINGFACE"], _LIBRARIES["VIT_PYTORCH"]
-OURS = Library(
+OURS = ParameterNames(
     name="vit_course",
     tokens={name: name for name in TIMM.tokens if name != "distillation"},
     layers={name: f"{name}.{{}}" for name in VIT_PYTORCH.layers | TIMM.layers},
-    block="encoder.blocks.{}.",
+    block=f"{families.OURS.blocks}.{{}}.",
     in_block={name: f"{name}.{{}}" for name in TIMM.in_block},
     norm_epsilon=1e-6,
     fixed={},
@@ -122,7 +146,7 @@ LIBRARIES = (OURS, TORCHVISION, TIMM, *HUGGINGFACE_KINDS, VIT_PYTORCH)
 SIGNS = ("patch_embedding.projection.weight", "encoder.blocks.0.norm1.weight")
 
 
-def library_of(keys: Iterable[str], among: Iterable[Library] = LIBRARIES) -> Library | None:
+def names_of(keys: Iterable[str], among: Iterable[ParameterNames] = LIBRARIES) -> ParameterNames | None:
     """The library whose names these parameters or modules have, or None."""
     keys = set(keys)
     return next((each for each in among if all(each.keys(sign)[0] in keys for sign in (*SIGNS, *each.signs))), None)

@@ -18,7 +18,7 @@ from vit_course._support.inputs.class_names import names_by_number, names_of_tim
 from vit_course._support.inputs.extras import MissingPackage, extra
 from vit_course._support.inputs.rules import shown
 from vit_course.pretrained.convert import convert_huggingface, load_timm, load_torchvision, resize
-from vit_course.pretrained.metadata import STILL_RECORDED, of_huggingface, of_huggingface_config, of_timm
+from vit_course.pretrained.hyperparameters import STILL_RECORDED, of_huggingface, of_huggingface_config, of_timm
 from vit_course.pretrained.preprocessing import Preprocessing
 from vit_course.pretrained.pretrained_model import Pretrained
 from vit_course.vit import ViT

@@ -6,16 +6,20 @@ import torch
 
 from vit_course.config import ViTConfig
 from vit_course.pretrained.fold_weights import Simplified
-from vit_course.pretrained.libraries import Library
-from vit_course.pretrained.metadata import Metadata
+from vit_course.pretrained.hyperparameters import Hyperparameters
+from vit_course.pretrained.libraries import ParameterNames
 from vit_course.pretrained.state_dicts import missing
 from vit_course.pretrained.variants import VariantConfig, simplest
 
 
 def read_config(
-    library: Library, simplified: Simplified, metadata: Metadata, num_classes: int | None, in_channels: int
+    library: ParameterNames,
+    simplified: Simplified,
+    hyperparameters: Hyperparameters,
+    num_classes: int | None,
+    in_channels: int,
 ) -> ViTConfig:
-    """Reads a model's config from the shapes of its weights; the rest comes from the metadata or published defaults.
+    """Reads a model's config from the shapes of its weights; the rest from the hyperparameters or published defaults.
 
     The number of heads stays 1 and the GELU the exact one for now, so that other errors are reported before the caller
     is asked for them.
@@ -36,7 +40,7 @@ def read_config(
             )
     else:
         in_channels, patch_size = patches.shape[1:3]
-    (rows, columns), pool = _positions(library, state, hidden_dim, metadata)
+    (rows, columns), pool = _positions(library, state, hidden_dim, hyperparameters)
     _check_width(library, state, hidden_dim)
     key, expand = _weight(library, state, "encoder.blocks.0.mlp.expand.weight", axes=2)
     contract = state.get(library.keys("encoder.blocks.0.mlp.contract.weight")[0])
@@ -58,7 +62,8 @@ def read_config(
         mlp_dim=len(expand),
         pool=pool,
         qkv_bias=library.fixed.get("qkv_bias", not biases.isdisjoint(state)),
-        norm_epsilon=metadata.norm_epsilon or (1e-5 if "pre_norm" in simplified.variant else library.norm_epsilon),
+        norm_epsilon=hyperparameters.norm_epsilon
+        or (1e-5 if "pre_norm" in simplified.variant else library.norm_epsilon),
         representation_size=0 if no_pre_logits else _rows(library, state, "pre_logits.0"),
         patch_norm=normed,
         num_registers=_registers(library, state),
@@ -67,7 +72,7 @@ def read_config(
     return simplest(config)
 
 
-def _weight(library: Library, state: Mapping, ours: str, axes: int) -> tuple[str, torch.Tensor]:
+def _weight(library: ParameterNames, state: Mapping, ours: str, axes: int) -> tuple[str, torch.Tensor]:
     key = library.keys(ours)[0]
     if key not in state:
         raise missing(library, state, key)
@@ -78,18 +83,20 @@ def _weight(library: Library, state: Mapping, ours: str, axes: int) -> tuple[str
     return key, state[key]
 
 
-def _rows(library: Library, state: Mapping, layer: str) -> int:
+def _rows(library: ParameterNames, state: Mapping, layer: str) -> int:
     # The number of outputs of an optional layer, 0 if it is not there.
     there = any(library.keys(f"{layer}.{kind}")[0] in state for kind in ("weight", "bias"))
     return len(_weight(library, state, f"{layer}.weight", axes=2)[1]) if there else 0
 
 
-def _registers(library: Library, state: Mapping) -> int:
+def _registers(library: ParameterNames, state: Mapping) -> int:
     tokens = state.get(library.tokens.get("registers.tokens"))
     return 0 if tokens is None else tokens.shape[1]
 
 
-def _positions(library: Library, state: Mapping, hidden_dim: int, metadata: Metadata) -> tuple[tuple[int, int], str]:
+def _positions(
+    library: ParameterNames, state: Mapping, hidden_dim: int, hyperparameters: Hyperparameters
+) -> tuple[tuple[int, int], str]:
     # The grid (rows, columns), and the pool: "cls" if the table has a row for a class token.
     key = library.keys("positions.table")[0]
     if key not in state:
@@ -105,8 +112,8 @@ def _positions(library: Library, state: Mapping, hidden_dim: int, metadata: Meta
     ):
         raise missing(library, state, token_key)
     prefix = int(token is not None and token.numel() > 0)
-    if metadata.grid is not None and rows - prefix == metadata.grid[0] * metadata.grid[1]:
-        return metadata.grid, "cls" if prefix else "mean"
+    if hyperparameters.grid is not None and rows - prefix == hyperparameters.grid[0] * hyperparameters.grid[1]:
+        return hyperparameters.grid, "cls" if prefix else "mean"
     if rows <= prefix or not _is_square(rows - prefix):
         side = max(1, round(max(0, rows - prefix) ** 0.5))
         extra = "one for a class token and " if prefix else ""
@@ -122,7 +129,7 @@ def _is_square(number: int) -> bool:
     return round(number**0.5) ** 2 == number
 
 
-def _check_width(library: Library, state: Mapping, hidden_dim: int) -> None:
+def _check_width(library: ParameterNames, state: Mapping, hidden_dim: int) -> None:
     names = library.keys("encoder.blocks.0.attention.qkv.weight")
     key, weight = _weight(library, state, "encoder.blocks.0.attention.qkv.weight", axes=2)
     needed = 3 * hidden_dim // len(names), hidden_dim

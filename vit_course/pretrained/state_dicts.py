@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from vit_course._support.files.check_tensors import check_all_dense
-from vit_course.pretrained.libraries import LIBRARIES, SIGNS, Library, library_of
+from vit_course.pretrained.libraries import LIBRARIES, SIGNS, ParameterNames, names_of
 
 # The names that PEFT and others give to the parts of a layer with LoRA.
 ADAPTERS = r"(^|\.)(lora_\w+|base_layer)(\.|$)"
@@ -57,7 +57,7 @@ def check_no_adapter(keys: Iterable[str]) -> None:
 
 
 @contextmanager
-def hinting(library: Library, state: Mapping) -> Iterator[None]:
+def hinting(library: ParameterNames, state: Mapping) -> Iterator[None]:
     """Adds to each `ValueError` from within a hint, if the names look like those of another library."""
     try:
         yield
@@ -65,16 +65,16 @@ def hinting(library: Library, state: Mapping) -> Iterator[None]:
         raise ValueError(f"{error}{whose_names(library, state)}") from error
 
 
-def missing(library: Library, state: Mapping, key: str) -> ValueError:
+def missing(library: ParameterNames, state: Mapping, key: str) -> ValueError:
     """Makes the error that says which key is missing."""
     if library.keys(SIGNS[0])[0] in state:
         return ValueError(f"key {key!r} is missing")
     return ValueError(f"key {key!r} is missing: this is not the state dict of a {library.name} ViT")
 
 
-def whose_names(library: Library, state: Mapping) -> str:
+def whose_names(library: ParameterNames, state: Mapping) -> str:
     """Returns a hint in brackets if the names have a prefix or are those of another library, else ""."""
-    other, prefix = library_of(state), prefix_of(state)
+    other, prefix = names_of(state), prefix_of(state)
     if other is None and prefix:
         return f" (its names begin with {prefix!r}: remove that from each)"
     if other and other.name != library.name:

@@ -35,7 +35,7 @@ class Description:
         self.inside = model.get_submodule(path)
         if family.refused:
             raise ValueError(f"{self.name} {family.refused}")
-        parent = self._first("blocks", family.blocks)
+        parent = self._need("layers", family.blocks)
         self.blocks: dict[str, nn.Module] = {
             f"{self._whole(parent)}.{name}": block for name, block in self.inside.get_submodule(parent).named_children()
         }
@@ -63,7 +63,7 @@ class Description:
     @cached_property
     def patches(self) -> str | None:
         """The path of the module that cuts the image into patches, or None if the description does not say it."""
-        return self._first("patches", self.family.patches) if self.family.patches else None
+        return self._need("patches", self.family.patches) if self.family.patches else None
 
     @property
     def embedding(self) -> list[nn.Module]:
@@ -111,17 +111,15 @@ class Description:
     def _whole(self, path: str) -> str:
         return ".".join(filter(None, (self.path, path)))
 
-    def _first(self, what: str, paths: tuple[str, ...]) -> str:
-        # The first of these paths that exists.
-        there = dict(self.inside.named_modules())
-        found = next((path for path in paths if path in there), None)
-        if found is None:
-            raise ValueError(f"{self.name} should have {what} at {' or '.join(paths)}, but has no such module")
-        return found
+    def _need(self, what: str, path: str) -> str:
+        if path not in dict(self.inside.named_modules()):
+            raise ValueError(f"{self.name} should have its {what} at {path}, but has no such module")
+        return path
 
     def _attending(self, path: str, block: nn.Module) -> dict[str, nn.Module]:
         # The attention modules of a layer by path: one, or several that are its heads.
-        for pattern in self.family.attention:
+        patterns = (self.family.attention,) if isinstance(self.family.attention, str) else self.family.attention
+        for pattern in patterns:
             before, star, after = pattern.partition(".*")
             there = dict(block.named_modules())
             if before in there:
@@ -130,7 +128,7 @@ class Description:
                     raise ValueError(f"layer {path} of {self.name} should have {few(missing)}, but has no such module")
                 return {f"{path}.{part}": there[part] for part in parts}
         raise ValueError(
-            f"layer {path} of {self.name} should attend at {' or '.join(self.family.attention)}, but has no such module"
+            f"layer {path} of {self.name} should attend at {' or '.join(patterns)}, but has no such module"
         )
 
 

@@ -1,7 +1,7 @@
 """Where each family of Vision Transformers keeps its parts: one row for each, and a row of your own for your model."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from torch import nn
 
@@ -10,11 +10,12 @@ from vit_course._support.inputs.rules import shown
 
 @dataclass(frozen=True)
 class Family:
-    """The names of the parts of a model; several names stand for several versions, and the first that exists counts.
+    """The paths of the parts of a model.
 
     Args:
         blocks: the list of the encoder's layers.
         attention: in a layer, the module that attends; `*` stands for each part of a list, such as one module a head.
+            If there are several paths, the first that exists.
         patches: the module that cuts the image into patches, such as a convolution.
         tokens: the tokens before the patches, in their order: a name -> the parameter that holds them.
         norm: the norm after the last layer, if all tokens go through one.
@@ -22,9 +23,9 @@ class Family:
         is_tested: whether the tests of this package show that the order of the tokens is as described.
     """
 
-    blocks: tuple[str, ...]
-    attention: tuple[str, ...]
-    patches: tuple[str, ...] = ()
+    blocks: str
+    attention: str | tuple[str, ...]
+    patches: str = ""
     tokens: Mapping[str, str] = field(default_factory=dict)
     norm: str = ""
     refused: str = ""
@@ -38,33 +39,33 @@ RANDOM_MASK = (
 )
 
 OURS = Family(
-    ("encoder.blocks",),
-    ("attention",),
-    ("patch_embedding.projection",),
+    "encoder.blocks",
+    "attention",
+    "patch_embedding.projection",
     {CLASS: "class_token.token", "register": "registers.tokens"},
     "encoder.norm",
 )
 TIMM = Family(
-    ("blocks",),
-    ("attn", "attns.*.attn"),
-    ("patch_embed.proj", "embeds.proj"),
+    "blocks",
+    ("attn", "attns.*.attn"),  # of parallel blocks
+    "patch_embed.proj",
     {CLASS: "cls_token", "distillation token": "dist_token", "register": "reg_token"},
     "norm",
 )
-NAFLEX = Family(TIMM.blocks, TIMM.attention, TIMM.patches, {CLASS: "embeds.cls_token", "register": "embeds.reg_token"})
+NAFLEX = replace(TIMM, patches="embeds.proj", tokens={CLASS: "embeds.cls_token", "register": "embeds.reg_token"})
 # The authors' code of DINO, DINOv2 and DINOv3 has timm's names, but for the registers.
-DINO = Family(TIMM.blocks, TIMM.attention, TIMM.patches, {CLASS: "cls_token", "register": "register_tokens"}, TIMM.norm)
-DINOV3 = Family(DINO.blocks, DINO.attention, DINO.patches, {CLASS: "cls_token", "register": "storage_tokens"})
+DINO = replace(TIMM, tokens={CLASS: "cls_token", "register": "register_tokens"})
+DINOV3 = replace(TIMM, tokens={CLASS: "cls_token", "register": "storage_tokens"})
 TORCHVISION = Family(
-    ("encoder.layers",), ("self_attention",), ("conv_proj",), {CLASS: "class_token"}, "encoder.ln"
+    "encoder.layers", "self_attention", "conv_proj", {CLASS: "class_token"}, "encoder.ln"
 )  # fmt: skip
 VIT_PYTORCH = Family(
-    ("transformer.layers",), ("0",), ("to_patch_embedding.0",), {CLASS: "cls_token"}, "transformer.norm"
+    "transformer.layers", "0", "to_patch_embedding.0", {CLASS: "cls_token"}, "transformer.norm"
 )  # fmt: skip
 HUGGINGFACE = Family(
-    ("layers", "encoder.layer", "encoder.layers", "model.layer"),
-    ("attention", "self_attn"),
-    ("embeddings.patch_embeddings.projection", "embeddings.patch_embeddings", "embeddings.patch_embedding"),
+    "layers",
+    "attention",
+    "embeddings.patch_embeddings.projection",
     {
         CLASS: "embeddings.cls_token",
         "distillation token": "embeddings.distillation_token",
@@ -72,18 +73,19 @@ HUGGINGFACE = Family(
     },
     "layernorm",
 )
-DINOV3_HUGGINGFACE = Family(
-    HUGGINGFACE.blocks, HUGGINGFACE.attention, HUGGINGFACE.patches, HUGGINGFACE.tokens, "norm"
+DINOV2_HUGGINGFACE = replace(HUGGINGFACE, blocks="encoder.layer")
+DINOV3_HUGGINGFACE = replace(
+    HUGGINGFACE, blocks="model.layer", patches="embeddings.patch_embeddings", norm="norm"
 )  # fmt: skip
 CLIP = Family(
-    ("encoder.layers",),
-    ("self_attn", "attention"),
-    ("embeddings.patch_embedding", "embeddings.patch_embed"),
+    "encoder.layers",
+    "self_attn",
+    "embeddings.patch_embedding",
     {CLASS: "embeddings.class_embedding"},
 )
-SIGLIP = Family(CLIP.blocks, CLIP.attention, CLIP.patches, {}, "post_layernorm")
-AIM = Family(CLIP.blocks, CLIP.attention, CLIP.patches, {}, "rms_norm")
-MAE = Family((), (), refused=RANDOM_MASK)
+SIGLIP = replace(CLIP, tokens={}, norm="post_layernorm")
+AIM = replace(CLIP, attention="attention", patches="embeddings.patch_embed", tokens={}, norm="rms_norm")
+MAE = Family("", "", refused=RANDOM_MASK)
 
 # The module in which a class is defined, or its beginning, and the names of the classes.
 FAMILIES: dict[tuple[str, str], Family] = {
@@ -101,16 +103,19 @@ FAMILIES: dict[tuple[str, str], Family] = {
     ("vit_pytorch.simple_vit", "SimpleViT"): VIT_PYTORCH,
     **{
         ("transformers.models", name): HUGGINGFACE
-        for name in ("ViTModel", "DeiTModel", "Dinov2Model", "Dinov2Backbone", "Dinov2WithRegistersModel",
-                     "Dinov2WithRegistersBackbone", "BeitModel", "BeitBackbone", "IJepaModel", "VitPoseBackbone")
+        for name in ("ViTModel", "DeiTModel", "BeitModel", "IJepaModel")
+    },
+    **{
+        ("transformers.models", name): DINOV2_HUGGINGFACE
+        for name in ("Dinov2Model", "Dinov2Backbone", "Dinov2WithRegistersModel", "Dinov2WithRegistersBackbone",
+                     "VitPoseBackbone")
     },
     ("transformers.models", "DINOv3ViTModel"): DINOV3_HUGGINGFACE,
     **{
         ("transformers.models", name): CLIP
-        for name in ("CLIPVisionModel", "CLIPVisionTransformer", "OwlViTVisionTransformer")
+        for name in ("CLIPVisionModel", "OwlViTVisionTransformer")
     },
     ("transformers.models", "SiglipVisionModel"): SIGLIP,
-    ("transformers.models", "SiglipVisionTransformer"): SIGLIP,
     ("transformers.models", "Aimv2VisionModel"): AIM,
     ("transformers.models", "ViTMAEModel"): MAE,
 }  # fmt: skip
@@ -144,8 +149,7 @@ def describe(
     """
     if not isinstance(kind, type) or not issubclass(kind, nn.Module):
         raise TypeError(f"kind must be a class of modules, such as type(model), got {shown(kind)}")
-    cut = () if patches is None else (patches,)
-    _OF_USERS[kind] = Family((blocks,), (attention,), cut, dict(tokens or {}), norm, is_tested=False)
+    _OF_USERS[kind] = Family(blocks, attention, patches or "", dict(tokens or {}), norm, is_tested=False)
 
 
 def family_of(kind: type) -> Family | None:

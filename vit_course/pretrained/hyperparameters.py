@@ -32,7 +32,7 @@ STILL_RECORDED = "record_attention and explore take models of other kinds too"
 
 
 @dataclass(frozen=True)
-class Metadata:
+class Hyperparameters:
     """What is known about a model besides its weights; None means unknown.
 
     Args:
@@ -52,8 +52,8 @@ class Metadata:
     blocks_are_known: bool = False
 
 
-def of_timm(model: nn.Module) -> Metadata:
-    """Reads the metadata of a timm `VisionTransformer` from its modules.
+def of_timm(model: nn.Module) -> Hyperparameters:
+    """Reads the hyperparameters of a timm `VisionTransformer` from its modules.
 
     Raises:
         ValueError: another class, parts that our ViT does not have, or parts that differ from block to block.
@@ -83,7 +83,7 @@ def of_timm(model: nn.Module) -> Metadata:
         raise ValueError(
             "its head reads the class token and the registers together with the patches, but ours never does"
         )
-    return Metadata(
+    return Hyperparameters(
         num_heads=_same("number of heads", (block.attn.num_heads for block in model.blocks)),
         norm_epsilon=_same("epsilon of the norms", _epsilons(model)),
         gelu=_same("activation", (_gelu_of(block.mlp.act) for block in model.blocks)),
@@ -93,7 +93,7 @@ def of_timm(model: nn.Module) -> Metadata:
     )
 
 
-def of_torchvision(model: nn.Module) -> Metadata:
+def of_torchvision(model: nn.Module) -> Hyperparameters:
     """As `of_timm`, for a `VisionTransformer` of torchvision, whose activation is always the exact GELU."""
     if type(model).__name__ != "VisionTransformer" or not hasattr(model, "conv_proj"):
         raise ValueError(
@@ -101,11 +101,11 @@ def of_torchvision(model: nn.Module) -> Metadata:
             f"{STILL_RECORDED}"
         )
     heads = (block.self_attention.num_heads for block in model.encoder.layers)
-    return Metadata(_same("number of heads", heads), _same("epsilon of the norms", _epsilons(model)), "none",
+    return Hyperparameters(_same("number of heads", heads), _same("epsilon of the norms", _epsilons(model)), "none",
                     blocks_are_known=True)  # fmt: skip
 
 
-def of_huggingface(model: nn.Module) -> Metadata:
+def of_huggingface(model: nn.Module) -> Hyperparameters:
     """As `of_timm`, for a model of Hugging Face: read from its config.
 
     Raises:
@@ -119,7 +119,7 @@ def of_huggingface(model: nn.Module) -> Metadata:
     return of_huggingface_config(config, kind)
 
 
-def of_huggingface_config(config: Any, kind: str) -> Metadata:
+def of_huggingface_config(config: Any, kind: str) -> Hyperparameters:
     """As `of_huggingface`, from the config alone and the name of the model's class."""
     classes = HUGGINGFACE.get(config.model_type, ())
     if kind not in classes:
@@ -135,7 +135,7 @@ def of_huggingface_config(config: Any, kind: str) -> Metadata:
     height, width = (sides, sides) if isinstance(sides, int) else sides
     rows, columns = (patch, patch) if isinstance(patch, int) else patch
     grid = (height // rows, width // columns)
-    return Metadata(config.num_attention_heads, config.layer_norm_eps, gelu_named(config.hidden_act), grid=grid,
+    return Hyperparameters(config.num_attention_heads, config.layer_norm_eps, gelu_named(config.hidden_act), grid=grid,
                     blocks_are_known=True)  # fmt: skip
 
 
