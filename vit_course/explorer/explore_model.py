@@ -51,20 +51,19 @@ def explore(
 ) -> AttentionExplorer:
     """Runs the model on an image and returns an `AttentionExplorer` of where it looks.
 
-    The explorer gets the model's queries and keys if they can be recorded, otherwise its maps. If its layers can be
-    traced, as in our models and the plain ViTs of timm, torchvision and Hugging Face, it also gets the tokens after the
-    last norm and, if there is a head, the predictions for the image, at the end and after each layer.
+    The explorer gets the model's queries and keys if they can be recorded, otherwise its maps. If its family is
+    known by name, or `maps.describe` has described it, the explorer also gets the tokens after the last norm and, if
+    there is a head, the predictions for the image, at the end and after each layer.
 
     What `preprocess` is given depends on its kind. One that is made for pictures gets the picture, upright and in RGB,
     whatever its size: the `preprocess` of `pretrained.load_run`, a transform of torchvision's or timm's, an entry of
     torchvision's weights, a processor of Hugging Face's. Any other function, such as `dataset.normalise`, gets a batch
     (1, C, H, W) in the model's size, of bytes for a picture, and of the given type for a tensor. By default a picture,
     or a tensor of bytes, is prepared as the `pretrained_cfg` of a timm model or the processor next to the weights of a
-    Hugging Face model says; floats go in unchanged. For a wrapper, such as `nn.DataParallel`, a compiled model or one
-    with adapters, the model inside states this, if a test run shows that it is given the wrapper's images unchanged;
-    and its class names are used if its output is that of the wrapper. The explorer shows the image as the model's
-    patches see it, without pixels at its edge that belong to no patch, and hatched where the model pads it; a note says
-    so.
+    Hugging Face model says; floats go in unchanged. Inside `nn.DataParallel`, a compiled model, an average of weights
+    or one with PEFT's adapters, the model says this and the names of its classes. A class of your own around a model
+    may change images and output, so there it is asked for. The explorer shows the image as the model's patches see it,
+    without pixels at its edge that belong to no patch, and hatched where the model pads it; a note says so.
 
     Args:
         model: ours, or a ViT of torchvision, timm or Hugging Face, or any other whose attention `record_attention`

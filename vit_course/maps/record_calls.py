@@ -13,7 +13,7 @@ from vit_course.maps.active_interventions import interventions_first, is_recorde
 from vit_course.maps.attention_calls import AttentionCalls
 from vit_course.maps.hooks import Registered, hooked
 from vit_course.maps.models.description import Description, undescribed
-from vit_course.maps.models.module_paths import few, is_inside
+from vit_course.maps.models.module_paths import few
 from vit_course.maps.recorded_attention import JoinedHeads, RecordedAttention
 from vit_course.maps.run_model import EAGER
 
@@ -114,7 +114,7 @@ class CallRecording:
         shapes = sorted({tuple(kept.shape[1:]) for layer in self.by_layer() for kept in layer})
         if len(shapes) > 1:
             return f"maps of different shapes (h, T, T) cannot be stacked: {shapes}"
-        if self.description is None and (why := self._why_unclear(shapes[0])):
+        if self.description is None and (why := self._why_unclear(shapes[0][0])):
             return why
         if self.description is None or not self.description.family.is_tested:
             return self._why_turned(shapes[0][0])
@@ -126,26 +126,22 @@ class CallRecording:
             return f"there are as many images as heads, {heads}, so either may come first: run another number of images"
         return None
 
-    def _why_unclear(self, shape: tuple[int, ...]) -> str | None:
+    def _why_unclear(self, heads: int) -> str | None:
         # Why the modules that attended may not be the layers of a model that has no description.
-        paths = [path.split(".") for path in self._kept]
-        layer = [_pattern(name) for name in paths[0]]
-        varying = [place for place, names in enumerate(zip(*paths, strict=False)) if len(set(names)) > 1]
-        numbered = varying or [place for place, name in enumerate(layer) if "*" in name]
-        layer = layer[: numbered[0] + 1] if numbered else []
+        attended, layers = list(self._kept), [_layer_of(path) for path in self._kept]
+        rests = {path.removeprefix(layer) for path, layer in zip(attended, layers, strict=True)}
+        lists = {_pattern(layer) for layer in layers}  # such as "encoder.layers.*"
         idle = [
             path
             for module, path in self._paths.items()
-            if layer and [_pattern(name) for name in path.split(".")] == layer and not _is_plain(module)
-            if not any(is_inside(other, path) for other in self._kept)
+            if path == _layer_of(path) and _pattern(path) in lists and path not in layers and not _is_plain(module)
         ]
-        if len({len(names) for names in paths}) > 1 or len(varying) > 1 or any("*" in name for name in layer[:-1]):
-            # One list of layers, and no list around it.
-            why = f"attention runs in {few(sorted(self._kept))}, which may be heads, branches or several models"
+        if len(set(layers)) < len(layers) or len(rests) > 1 or len(lists) > 1:
+            why = f"attention runs in {few(sorted(attended))}, which may be heads, branches or several models"
         elif idle:
             why = f"no attention was seen in {few(idle)}, beside layers in which it was"
-        elif len(self._kept) > 1 and shape[0] == 1:
-            why = f"each of {few(list(self._kept))} attends with one head, so they may be heads of one layer"
+        elif len(layers) > 1 and heads == 1:
+            why = f"each of {few(attended)} attends with one head, so they may be heads of one layer"
         else:
             return None
         return f"{why}; {undescribed(self.model)}"
@@ -221,6 +217,12 @@ def _why_no_tokens(path: str, shape: torch.Size, inputs: tuple, values: torch.Te
     if values is not None and list(values.shape).count(shape[2]) > 1:
         return f"{path} attends to as many tokens as there are numbers in a head, so it may attend over channels"
     return None
+
+
+def _layer_of(path: str) -> str:
+    # "encoder.layers.10.attn" -> "encoder.layers.10", the first part with a number; without one, the path itself
+    found = re.match(r"([^.\d]+\.)*[^.]*\d[^.]*", path)
+    return found[0] if found else path
 
 
 def _pattern(path: str) -> str:

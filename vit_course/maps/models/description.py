@@ -79,9 +79,9 @@ class Description:
     def channels(self) -> int:
         """The number of image channels, 3 if the model does not say it."""
         cut = None if self.patches is None else self.inside.get_submodule(self.patches)
-        stated = (getattr(self.inside, "config", None), "in_channels"), (own_config(self.inside), "num_channels")
-        found = (getattr(owner, name, None) for owner, name in ((cut, "in_channels"), *stated))
-        return next((count for count in found if is_int(count)), 3)
+        config = own_config(self.inside)
+        stated = (getattr(cut, "in_channels", None), getattr(config, "in_channels", getattr(config, "num_channels", 3)))
+        return next(filter(is_int, stated), 3)
 
     @property
     def image_size(self) -> tuple[int, int] | None:
@@ -166,6 +166,8 @@ def need_description(model: nn.Module) -> Description:
 
 def undescribed(model: nn.Module) -> str:
     """The sentence that says what to give for a model whose class has no family."""
+    while is_wrapper(model):
+        model = next(model.children())
     kind = type(model).__name__
     return (
         f"it is not known where {kind} keeps its layers: say it by maps.describe({kind}, blocks=..., attention=..., "
