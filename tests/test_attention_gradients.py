@@ -1,11 +1,12 @@
 """How fast a logit rises with each attention weight: `attention_gradients`."""
 
 import numpy as np
+import published
 import pytest
 import torch
 from test_recording import CONFIG, MODELS
 
-from vit_course import attention
+from vit_course import attention, pretrained
 from vit_course.attention import AttentionHead, SelfAttention, attention_weights
 from vit_course.maps.attention_gradients import attention_gradients
 from vit_course.vit import ViT
@@ -74,15 +75,30 @@ def test_a_frozen_model_has_the_same_gradients_in_any_context(model, odd_images,
 
 def test_gradients_of_other_peoples_models():
     classes = torch.tensor([0, 1])
-    for name in ("timm", "timm eager", "huggingface", "huggingface eager"):
-        make, size = MODELS[name]
+    for name, (make, size) in MODELS.items():
         model, images = make().eval(), torch.randn(2, 3, *size)
         maps, gradients = attention_gradients(model, images, classes)
-        assert maps.shape == gradients.shape == (2, 3, 3, 7, 7) and gradients.isfinite().all(), name
+        tokens = 1 + size[0] * size[1] // 49
+        assert maps.shape == gradients.shape == (2, 3, 3, tokens, tokens) and gradients.isfinite().all(), name
         frozen = attention_gradients(model.requires_grad_(False), images, classes)
-        assert torch.equal(frozen[0], maps) and torch.equal(frozen[1], gradients), name
-    with pytest.raises(ValueError, match="no path from the logits to the attention weights"):
-        attention_gradients(MODELS["torchvision"][0]().eval(), torch.randn(1, 3, 21, 21), classes[:1])
+        torch.testing.assert_close(frozen, (maps, gradients), rtol=1e-4, atol=1e-6)
+
+
+def test_gradients_of_torchvisions_models_are_those_of_the_same_weights_in_ours():
+    theirs = published.torchvision_vit().eval()
+    images, classes = torch.randn(2, 3, 21, 21), torch.tensor([0, 1])
+    ours = pretrained.load_torchvision(theirs)
+    for found, expected in zip(
+        attention_gradients(theirs, images, classes), attention_gradients(ours, images, classes), strict=True
+    ):
+        torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-6)
+
+
+def test_dropout_of_a_model_in_training_counts():
+    model = published.timm_vit((14, 21), attn_drop_rate=0.5).train()
+    images, classes = torch.randn(2, 3, 14, 21), torch.tensor([0, 1])
+    first, second = (attention_gradients(model, images, classes)[1] for _ in range(2))
+    assert not torch.allclose(first, second)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ MODEL = ("config", "patches", "embeddings", "attention", "encoder", "vit")
 TORCH_ONLY = (
     *MODEL,
     *(f"maps.{name}" for name in (
-        "recording", "record_calls", "attention_calls", "interpret", "controls", "interventions.intervene",
+        "recording", "call_recording", "attention_calls", "interpret", "controls", "interventions.intervene",
         "interventions.activation_cache", "interventions.logit_attribution", "models.description", "models.token_order",
     )),
     "training.convnet",

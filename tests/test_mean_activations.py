@@ -173,7 +173,7 @@ def test_what_it_refuses():
         (images[0], {}, r"images must have 4 axes \(N, C, H, W\), got shape \(3, 14, 21\)"),
         (images[:0], {}, "images must be at least one picture"),
         (images, {"places": ["head"]}, "places must be 'heads', .* 'values' or 'neurons', got 'head'"),
-        (images, {"places": []}, "places must be 'heads', .* 'values' or 'neurons', got None"),
+        (images, {"places": []}, "places must be at least one, got none"),
         (images, {"batch_size": 0}, "batch_size must be at least 1, got 0"),
         (images * torch.inf, {}, "mean activations must be finite"),
     ):

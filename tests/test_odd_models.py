@@ -236,3 +236,25 @@ def test_what_cannot_be_recorded_runs_to_its_end():
             assert torch.equal(model(images), expected)
     with pytest.raises(ValueError, match="its attention could not be recorded"):
         maps.stacked()
+
+
+class NoNorm(Tutorial):
+    """Without a norm after its layers."""
+
+    def forward_features(self, images):
+        x = self.embed(images)
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+describe(NoNorm, blocks="blocks", attention="attn", patches="project", tokens={"class token": "c"})
+
+
+def test_effects_on_a_token_without_a_last_norm():
+    model, images = NoNorm().eval(), torch.randn(1, 3, *SIZE)
+    found = effects(model, images, kind="layers", of="class token", progress=False).values
+    with torch.no_grad():
+        before = model.forward_features(images)[:, 0]
+        after = model.blocks[1](model.embed(images))[:, 0]
+    torch.testing.assert_close(found[0], 1 - torch.cosine_similarity(before, after)[0])

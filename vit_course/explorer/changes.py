@@ -16,8 +16,10 @@ from vit_course._support.inputs.rules import one_of, shown
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.interventions.effect_baseline import Baseline
 from vit_course.maps.interventions.effects import blocks_of
-from vit_course.maps.interventions.intervene import ALL, hide, intervene, without_branch, without_head
+from vit_course.maps.interventions.indices import ALL
+from vit_course.maps.interventions.intervene import intervene
 from vit_course.maps.interventions.intervention import Intervention
+from vit_course.maps.interventions.make_interventions import hide, without_branch, without_head
 from vit_course.maps.run_model import evaluated
 
 Change = list[dict]  # interventions in the form of live/change.js, such as {"kind": "head", "layer": 3, "head": 4}

@@ -9,19 +9,20 @@ from vit_course.maps import controls, interpret
 from vit_course.maps.attention_gradients import attention_gradients
 from vit_course.maps.interventions.activation_cache import run_with_cache
 from vit_course.maps.interventions.effects import Effects, effects
-from vit_course.maps.interventions.intervene import (
+from vit_course.maps.interventions.intervene import intervene
+from vit_course.maps.interventions.logit_attribution import Attribution, head_attribution
+from vit_course.maps.interventions.logit_lens import logit_lens
+from vit_course.maps.interventions.make_interventions import (
     cut,
     hide,
-    intervene,
     patched,
+    replaced,
     reweighted,
     without_branch,
     without_head,
     without_layer,
+    without_neurons,
 )
-from vit_course.maps.interventions.intervene_in_branches import replaced, without_neurons
-from vit_course.maps.interventions.logit_attribution import Attribution, head_attribution
-from vit_course.maps.interventions.logit_lens import logit_lens
 from vit_course.maps.interventions.mean_activations import mean_activations
 from vit_course.maps.interventions.stored_means import MeanActivations
 from vit_course.maps.interventions.value_weighted_maps import value_weighted

@@ -44,7 +44,7 @@ def interventions_first() -> Iterator[None]:
     """Lets the active interventions change a call before a mode that was entered before this block sees it."""
     with ExitStack() as stack:
         for mode in _ACTIVE.modes:
-            stack.enter_context(mode)  # a call meets the innermost mode first, and a mode acts once on a call
+            stack.enter_context(mode)  # the innermost comes first; `busy` keeps it from acting twice
         yield
 
 
@@ -63,13 +63,7 @@ def is_recorded(thread: int) -> bool:
     return threading.get_ident() == thread and not _ACTIVE.unrecorded
 
 
-def changes_in(layer: nn.Module) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-    """The changes of an attention layer that runs: its hidden keys, and the weights that replace its own.
-
-    -> (1 or B, 1, T, T), True where a key is hidden, or None; (B, h, T, T) or None.
-    """
-    for mode in reversed(_ACTIVE.modes):
-        running = mode.running
-        if running is not None and layer in set(running.block.modules()):
-            return running.hidden, running.replaced
-    return None, None
+def changes_in(attention: nn.Module) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+    """The changes of an attention layer that runs, as the innermost mode that runs it has them; else None twice."""
+    found = (mode.changes_in(attention) for mode in reversed(_ACTIVE.modes))
+    return next((changes for changes in found if changes != (None, None)), (None, None))

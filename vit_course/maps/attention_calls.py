@@ -26,7 +26,7 @@ STEP_BY_STEP = "computes its weights step by step, as eager attention does"
 
 
 class AttentionCalls(TorchFunctionMode):
-    """Calls `seen` with each attention that PyTorch's functions compute while `listening` is True.
+    """Calls `seen` with each attention that PyTorch's functions compute while it listens.
 
     An attention is a call of `F.scaled_dot_product_attention`, of `F.multi_head_attention_forward` or of
     `flex_attention`; or a product whose left factor can be attention weights, because each of its rows sums to 1. Where
@@ -35,27 +35,35 @@ class AttentionCalls(TorchFunctionMode):
     Args:
         seen: called with the attention, and with the values (..., T, d) if they were seen. Its errors are kept in
             `error`, and do not end the call.
-        openly: compute fused calls step by step, so that autograd can reach their weights; then errors are raised.
+        step_by_step: compute fused calls in steps, so that autograd can reach their weights; then errors are raised.
     """
 
-    def __init__(self, seen: Callable[[RecordedAttention, torch.Tensor | None], None], openly: bool = False):
+    def __init__(self, seen: Callable[[RecordedAttention, torch.Tensor | None], None], step_by_step: bool = False):
         super().__init__()
-        self.seen, self.openly = seen, openly
-        self.listening = False
+        self.seen, self.step_by_step = seen, step_by_step
+        self._listening = False
         self.error: Exception | None = None
         self.before_dropout = WeakIdKeyDictionary()  # what dropout gave -> what it was given
 
+    def listen(self, listening: bool) -> None:
+        """Sees what is computed from now on, or no longer."""
+        self._listening = listening
+
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if not self.listening:
+        if not self._listening:
             return func(*args, **kwargs)
-        if self.openly and func is F.scaled_dot_product_attention:
-            return self._fused_openly(args, kwargs)
+        if self.step_by_step and func is F.scaled_dot_product_attention:
+            return self._attend_openly(inspect.signature(weights_of).bind(*args, **kwargs).arguments)
+        if self.step_by_step and func is F.multi_head_attention_forward:
+            call = inspect.signature(func).bind(*args, **kwargs).arguments
+            if not given(call, SPECIAL):
+                return project_output(call, self._attend_openly(project_inputs(call))), None
         result = func(*args, **kwargs)  # calls inside this one are not seen
         try:
             self._see(func, args, kwargs, result)
         except Exception as error:
-            if self.openly:
+            if self.step_by_step:
                 raise
             self.error = error
         return result
@@ -83,7 +91,7 @@ class AttentionCalls(TorchFunctionMode):
         are_values = values.ndim == used.ndim and not isinstance(values, torch.nn.Parameter)
         if not are_values or not sums_to_one(weights):  # a learned matrix may mix heads
             return
-        if self.openly:
+        if self.step_by_step:
             self.seen(RecordedAttention(used.shape, weights=used, why=STEP_BY_STEP), values)
             return
         exact = weights.detach()
@@ -91,11 +99,11 @@ class AttentionCalls(TorchFunctionMode):
             exact = exact.float() / exact.float().sum(dim=-1, keepdim=True)
         self.seen(of_weights(exact, STEP_BY_STEP), values)
 
-    def _fused_openly(self, args: tuple, kwargs: dict) -> torch.Tensor:
-        call = inspect.signature(weights_of).bind(*args, **kwargs).arguments
+    def _attend_openly(self, call: dict) -> torch.Tensor:
         weights, value = weights_of(**call), call["value"]
         self.seen(RecordedAttention(weights.shape, weights=weights), value)
-        return weights @ value.repeat_interleave(weights.shape[-3] // value.shape[-3], dim=-3)
+        used = F.dropout(weights, call.get("dropout_p", 0.0))
+        return used @ value.repeat_interleave(weights.shape[-3] // value.shape[-3], dim=-3)
 
 
 def sums_to_one(x: torch.Tensor) -> bool:
@@ -154,6 +162,26 @@ def _of_flexible(func: Callable, args: tuple, kwargs: dict) -> RecordedAttention
     eye = torch.eye(key.shape[-2], dtype=query.dtype, device=query.device).expand(*key.shape[:-2], -1, -1)
     with torch.no_grad():
         return of_weights(func(query, key, eye, *args[3:], **kwargs)[0], "may change its scores, as FlexAttention does")
+
+
+def project_inputs(call: dict) -> dict:
+    """The arguments of `F.multi_head_attention_forward`, without `SPECIAL` ones -> those of the fused call."""
+    bias, mask, heads = call["in_proj_bias"], call.get("attn_mask"), call["num_heads"]
+    learned = zip(call["in_proj_weight"].chunk(3), (None,) * 3 if bias is None else bias.chunk(3), strict=True)
+    q, k, v = (
+        F.linear(call[name], *one).unflatten(2, (heads, -1)).permute(1, 2, 0, 3)  # (T, B, D) -> (B, h, T, d)
+        for name, one in zip(("query", "key", "value"), learned, strict=True)
+    )
+    if mask is not None:
+        mask = mask.unflatten(0, (-1, heads)) if mask.ndim == 3 else mask  # (B h, T, T) or (T, T)
+        mask = ~mask if mask.dtype == torch.bool else mask  # there, True is for a key that is hidden
+    dropout = call["dropout_p"] if call.get("training", True) else 0.0
+    return {"query": q, "key": k, "value": v, "attn_mask": mask, "dropout_p": dropout}
+
+
+def project_output(call: dict, out: torch.Tensor) -> torch.Tensor:
+    """(B, h, T, d) -> (T, B, D), as `F.multi_head_attention_forward` with these arguments ends."""
+    return F.linear(out.permute(2, 0, 1, 3).flatten(2), call["out_proj_weight"], call["out_proj_bias"])
 
 
 def given(call: dict, names: tuple[str, ...]) -> bool:

@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from vit_course._support.inputs.tensors import check_axes, check_module, check_tensor, need_finite
+from vit_course.maps.call_recording import CallRecording
 from vit_course.maps.models.description import find_description
 from vit_course.maps.models.module_paths import few
-from vit_course.maps.record_calls import CallRecording
 from vit_course.maps.recorded_attention import RecordedAttention
 from vit_course.maps.recording import RecordedMaps
 from vit_course.maps.run_model import logits_of
@@ -23,7 +23,7 @@ def attention_gradients(
     and the call may be inside `no_grad` or `inference_mode`.
 
     Args:
-        model: ours, timm's or Hugging Face's.
+        model: as `record_attention` takes it.
         images: as the model takes them.
         classes: the index of one logit for each image, int64.
 
@@ -40,7 +40,7 @@ def attention_gradients(
             "the model was made inside torch.inference_mode, so autograd cannot follow it: make it outside"
         )
     description = find_description(model)
-    recorded = CallRecording(model, description, openly=True)
+    recorded = CallRecording(model, description, step_by_step=True)
     with torch.inference_mode(False), torch.enable_grad():
         # In a frozen model only the images require gradients. Clones, as autograd refuses inference tensors.
         images, classes = images.clone().requires_grad_(images.is_floating_point()), classes.clone()

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 # Held while hooks are registered or removed: PyTorch numbers them with a global counter that is not thread-safe.
-HOOKS = threading.RLock()
+HOOK_LOCK = threading.RLock()
 # The method that registers a hook, such as `module.register_forward_hook`; the hook; and further arguments.
-Registered = tuple[Callable, Callable, dict]
+HookSpec = tuple[Callable, Callable, dict]
 
 
 class Hook:
@@ -24,14 +24,14 @@ class Hook:
 
 
 @contextmanager
-def hooked(hooks: Iterable[Registered]) -> Iterator[None]:
+def hooked(hooks: Iterable[HookSpec]) -> Iterator[None]:
     """Registers the hooks, and removes them at the end of the with block."""
-    with HOOKS:
+    with HOOK_LOCK:
         handles = [register(Hook(function), **options) for register, function, options in hooks]
     try:
         yield
     finally:
-        with HOOKS:
+        with HOOK_LOCK:
             for handle in handles:
                 handle.remove()
 

@@ -34,7 +34,8 @@ class RecordedAttention:
         self.shape = torch.Size(shape)
         self.why = why
         self._pair, self._weights = pair, weights
-        self._lent = [(tensor, tensor._version) for tensor in lent if not tensor.is_inference()]
+        self._lent = lent
+        self._versions = [None if tensor.is_inference() else tensor._version for tensor in lent]
 
     def weights(self) -> torch.Tensor:
         """Returns the weights (B, h, T, S), in float32 if the model has 16 bits.
@@ -75,11 +76,9 @@ class RecordedAttention:
     def one_head(self) -> "RecordedAttention":
         """Returns the same attention with an axis for one head: weights (B, T, S) become (B, 1, T, S)."""
         batch, *square = self.shape
-        other = RecordedAttention(torch.Size((batch, 1, *square)), weights=self._weights, why=self.why)
-        if self._pair is not None:
-            other._pair = lambda: tuple(each.unsqueeze(1) for each in self._pair())
-        other._lent = self._lent
-        return other
+        pair = self._pair
+        heads = None if pair is None else lambda: tuple(each.unsqueeze(1) for each in pair())
+        return RecordedAttention(torch.Size((batch, 1, *square)), heads, self._weights, self._lent, self.why)
 
     @property
     def parts(self) -> Sequence["RecordedAttention"]:
@@ -87,7 +86,8 @@ class RecordedAttention:
         return (self,)
 
     def _check_unchanged(self) -> None:
-        if any(tensor._version != version for tensor, version in self._lent):
+        lent = zip(self._lent, self._versions, strict=True)
+        if any(version is not None and tensor._version != version for tensor, version in lent):
             raise ValueError(
                 "the recorded tensors have been changed in place since, by the model or by a training step: ask for "
                 "the maps before that"

@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from vit_course.config import ViTConfig
-from vit_course.maps.hooks import HOOKS
+from vit_course.maps.hooks import HOOK_LOCK
 
 
-class _Eager:
+class _Uncompiled:
     """Runs compiled models uncompiled inside the with block, until the last of all threads has left it."""
 
     def __init__(self) -> None:
@@ -20,21 +20,21 @@ class _Eager:
         self.stance: Any = None
 
     def __enter__(self) -> None:
-        with HOOKS:
+        with HOOK_LOCK:
             # PyTorch's compiler takes seconds to import; unless it is loaded, or FlexAttention, nothing is compiled.
             if self.stance is None and {"torch._dynamo", "torch.nn.attention.flex_attention"} & sys.modules.keys():
                 self.stance = torch.compiler.set_stance("force_eager")
             self.inside += 1
 
     def __exit__(self, *_: object) -> None:
-        with HOOKS:
+        with HOOK_LOCK:
             self.inside -= 1
             if not self.inside and self.stance is not None:
                 self.stance.__exit__(None, None, None)
                 self.stance = None
 
 
-EAGER = _Eager()
+UNCOMPILED = _Uncompiled()
 
 
 def run(model: nn.Module, images: torch.Tensor) -> Any:

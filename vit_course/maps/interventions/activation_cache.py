@@ -57,7 +57,7 @@ def run_with_cache(
             cache[name] = x.detach().clone()  # the model may change it in place
             return x
 
-        return Intervention(f"run_with_cache of {name!r}", place, (layer,), keep, heard=True)
+        return Intervention(f"run_with_cache of {name!r}", place, (layer,), keep, only_reads=True)
 
     places = _places(len(need_description(model).blocks), names)
     # Applied last, behind the changes of a block around this one.

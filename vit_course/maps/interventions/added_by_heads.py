@@ -6,7 +6,8 @@ from torch import nn
 from vit_course._support.inputs.tensors import check_floats, check_module
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.interventions.activation_cache import EMBEDDINGS, run_with_cache
-from vit_course.maps.interventions.intervene import ALL, intervene
+from vit_course.maps.interventions.indices import ALL
+from vit_course.maps.interventions.intervene import intervene
 from vit_course.maps.interventions.intervention import Intervention, RunningLayer
 from vit_course.maps.models.description import need_description
 from vit_course.maps.run_model import check_evaluated, run

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from vit_course.maps.attention_calls import PRODUCTS, SPECIAL, flat, given, weights_of
+from vit_course.maps.attention_calls import PRODUCTS, SPECIAL, flat, given, project_inputs, project_output, weights_of
 from vit_course.maps.interventions.intervention import Intervention, RunningLayer
 
 MATMULS = {"matmul", "__matmul__"}  # products of two operands (..., n, m) and (..., m, k), in this order
@@ -104,7 +104,7 @@ class AttentionInterventions(TorchFunctionMode):
         now = self.running
         if now.hidden is not None:
             now.met["scores"] += 1
-            args, kwargs = swapped(args, kwargs, scores, scores.masked_fill(now.hidden, -torch.inf))
+            args, kwargs = swap(args, kwargs, scores, scores.masked_fill(now.hidden, -torch.inf))
         now.weights.append(self._reweighed(func(*args, **kwargs)))
         return now.weights[-1]
 
@@ -115,7 +115,7 @@ class AttentionInterventions(TorchFunctionMode):
         return axis in (-1, 3) and scores.ndim == 4 and scores[:, 0].shape == (batch, length, length)
 
     def open(self, func: Callable, name: str, args: tuple, kwargs: dict, inputs: list[torch.Tensor]):
-        """Calls a function that may be a step of attention that is computed openly, with what is changed."""
+        """Calls a function that may be a step of attention that is computed step_by_step, with what is changed."""
         now = self.running
         if len(inputs) == 2 and (kind := _kind_of_product(name, args)):
             args, kwargs = self._multiplied(args, kwargs, *inputs, kind)
@@ -125,8 +125,8 @@ class AttentionInterventions(TorchFunctionMode):
             return result
         # A product with a learned matrix, as where heads are mixed, still gives weights.
         if name in PRODUCTS and not any(one.ndim < 3 or isinstance(one, nn.Parameter) for one in inputs):
-            told = weights.ndim == 4 and result.ndim == 4 and result.shape[:3] == weights.shape[:3]
-            return self.changed("heads", result) if told else result
+            recognised = weights.ndim == 4 and result.ndim == 4 and result.shape[:3] == weights.shape[:3]
+            return self.changed("heads", result) if recognised else result
         now.weights += [one for one in flat((result,)) if isinstance(one, torch.Tensor) and one.ndim > 2]
         return result
 
@@ -138,17 +138,17 @@ class AttentionInterventions(TorchFunctionMode):
         if left is right or any(one.ndim != 4 or isinstance(one, nn.Parameter) for one in (left, right)):
             return args, kwargs
         if is_among(left, now.weights):
-            told = kind != "scores" and left.shape[:3] == right.shape[:3]
-            return swapped(args, kwargs, right, self.changed("values", right)) if told else (args, kwargs)
+            recognised = kind != "scores" and left.shape[:3] == right.shape[:3]
+            return swap(args, kwargs, right, self.changed("values", right)) if recognised else (args, kwargs)
         batch, length = now.tokens.shape[:2]
         keys = right.mT if kind == "matmul" else right
-        told = kind != "heads" and not is_among(right, now.weights) and left.shape == keys.shape
-        if not told or (len(left), left.shape[2]) != (batch, length):
+        recognised = kind != "heads" and not is_among(right, now.weights) and left.shape == keys.shape
+        if not recognised or (len(left), left.shape[2]) != (batch, length):
             return args, kwargs
-        args, kwargs = swapped(args, kwargs, left, self.changed("queries", left))
+        args, kwargs = swap(args, kwargs, left, self.changed("queries", left))
         changed = self.changed("keys", keys)
         new = right if changed is keys else changed.mT if kind == "matmul" else changed
-        return swapped(args, kwargs, right, new)
+        return swap(args, kwargs, right, new)
 
     def _reweighed(self, weights: torch.Tensor) -> torch.Tensor:
         weights = self.changed("weights", weights)
@@ -158,13 +158,13 @@ class AttentionInterventions(TorchFunctionMode):
 
     def _changes_weights(self) -> bool:
         # Whether the weights are not those that the layer's own queries and keys give.
-        return any(one.place in ("queries", "keys", "weights") and not one.heard for one in self.running.changes)
+        return any(one.place in ("queries", "keys", "weights") and not one.only_reads for one in self.running.changes)
 
-    def _attended(self, call: dict, openly: bool = False) -> tuple[torch.Tensor, torch.Tensor | None]:
+    def _attended(self, call: dict, step_by_step: bool = False) -> tuple[torch.Tensor, torch.Tensor | None]:
         # From the arguments of a fused call to its result (B, h, T, d), and its weights if they are computed.
         for name, place in (("query", "queries"), ("key", "keys"), ("value", "values")):
             call[name] = self.changed(place, call[name])
-        if not (openly or self.asked("weights") or self._changes_weights()):
+        if not (step_by_step or self.asked("weights") or self._changes_weights()):
             return self.changed("heads", F.scaled_dot_product_attention(**call)), None
         weights, value = self._reweighed(weights_of(**call)), call["value"]
         used = F.dropout(weights, call["dropout_p"]) if call.get("dropout_p") else weights
@@ -174,19 +174,9 @@ class AttentionInterventions(TorchFunctionMode):
 
     def _unpacked(self, call: dict) -> tuple[torch.Tensor, torch.Tensor | None]:
         # `F.multi_head_attention_forward` step by step, so that its parts can be replaced.
-        bias, mask, heads = call["in_proj_bias"], call.get("attn_mask"), call["num_heads"]
-        learned = zip(call["in_proj_weight"].chunk(3), (None,) * 3 if bias is None else bias.chunk(3), strict=True)
-        q, k, v = (
-            F.linear(call[name], *one).unflatten(2, (heads, -1)).permute(1, 2, 0, 3)  # (B, h, T, d)
-            for name, one in zip(("query", "key", "value"), learned, strict=True)
-        )
-        if mask is not None:
-            mask = mask.unflatten(0, (-1, heads)) if mask.ndim == 3 else mask  # (B h, T, T) or (T, T)
-            mask = ~mask if mask.dtype == torch.bool else mask
-        dropout, wanted = call["dropout_p"] if call.get("training", True) else 0.0, call.get("need_weights", True)
-        given_on = {"query": q, "key": k, "value": v, "attn_mask": mask, "dropout_p": dropout}
-        out, weights = self._attended(given_on, openly=wanted)
-        out = F.linear(out.permute(2, 0, 1, 3).flatten(2), call["out_proj_weight"], call["out_proj_bias"])  # (T, B, D)
+        wanted = call.get("need_weights", True)
+        out, weights = self._attended(project_inputs(call), step_by_step=wanted)
+        out = project_output(call, out)
         if weights is None or not wanted:
             return out, None
         return out, weights.mean(dim=1) if call.get("average_attn_weights", True) else weights
@@ -208,7 +198,7 @@ def is_among(x: torch.Tensor, several: list[torch.Tensor]) -> bool:
     return any(x is one for one in several)
 
 
-def swapped(args: tuple, kwargs: dict, old: torch.Tensor, new: torch.Tensor) -> tuple[tuple, dict]:
+def swap(args: tuple, kwargs: dict, old: torch.Tensor, new: torch.Tensor) -> tuple[tuple, dict]:
     """Returns the arguments of a call with the tensor `old` replaced by `new`, also in a list or tuple of tensors."""
 
     def other(given: object) -> object:

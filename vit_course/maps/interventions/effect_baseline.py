@@ -10,7 +10,7 @@ from torch import nn
 from vit_course._support.inputs.rules import is_int, shown
 from vit_course._support.inputs.tensors import need_finite
 from vit_course.maps.interventions.forward_pass import ForwardPass
-from vit_course.maps.interventions.indices import ALL, among, need_places
+from vit_course.maps.interventions.indices import ALL, need_indices, resolve_indices
 from vit_course.maps.interventions.intervene import intervene
 from vit_course.maps.interventions.intervention import Intervention, RunningLayer
 from vit_course.maps.models.token_order import find_tested_tokens
@@ -59,8 +59,7 @@ class Baseline:
     def tokens(self) -> Tokens:
         """Returns the order of the sequence: prefix tokens and patches."""
         description, count = self.before.description, self.before.tokens()[0].shape[1]
-        first = next(iter(description.attention[0]))
-        return find_tested_tokens(self.model, description, first, count, self.images.shape)
+        return find_tested_tokens(self.model, description, description.first_attention, count, self.images.shape)
 
     def _count(self, x: torch.Tensor, _: RunningLayer) -> torch.Tensor:
         self.heads.append(x.shape[1])  # (B, h, T, d)
@@ -80,7 +79,7 @@ class Baseline:
 
     def _token(self, count: int) -> int:
         if is_int(self.of):
-            return among("token", need_places("token", self.of), count, "of")[0]
+            return resolve_indices("token", need_indices("token", self.of), count, "of")[0]
         prefix = self.tokens().prefix
         if self.of not in prefix:
             names = ", ".join(map(repr, ("logits", *prefix)))

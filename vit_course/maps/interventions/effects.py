@@ -17,8 +17,8 @@ from vit_course._support.inputs.tensors import check_floats, check_module, check
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.interpret import mean_and_error
 from vit_course.maps.interventions.effect_baseline import Baseline, Of
-from vit_course.maps.interventions.intervene import By, hide, without_branch, without_head, without_layer
 from vit_course.maps.interventions.intervention import Intervention
+from vit_course.maps.interventions.make_interventions import By, hide, without_branch, without_head, without_layer
 from vit_course.maps.interventions.mean_activations import mean_activations
 from vit_course.maps.run_model import check_evaluated
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from vit_course.maps.hooks import Registered, hooked
+from vit_course.maps.hooks import hooked
 from vit_course.maps.interventions.indices import ALL
 from vit_course.maps.interventions.intervene import intervene
 from vit_course.maps.interventions.intervention import Intervention, RunningLayer
@@ -40,8 +40,8 @@ class ForwardPass:
         and `features` those behind the last layer and, if all tokens go through one, the last norm.
         """
         heard = [
-            Intervention("ForwardPass", "tokens", (0,), self._enter, heard=True),
-            Intervention("ForwardPass", "output", ALL, self._leave, heard=True),
+            Intervention("ForwardPass", "tokens", (0,), self._enter, only_reads=True),
+            Intervention("ForwardPass", "output", ALL, self._leave, only_reads=True),
         ]
         with self.listening_to_features(), intervene(self.model, heard):
             yield
@@ -49,12 +49,12 @@ class ForwardPass:
     @contextmanager
     def listening_to_features(self) -> Iterator[None]:
         """As `listening`, for the `features` alone."""
-        norm = self.description.norm
-        last = list(self.description.blocks.values())[-1] if norm is None else norm
-        hooks: list[Registered] = []
-        if not isinstance(last, nn.ModuleList):
-            hooks.append((last.register_forward_hook, self._follow, {}))
-        with hooked(hooks):
+        if (norm := self.description.norm) is not None:
+            with hooked([(norm.register_forward_hook, self._keep_features, {})]):
+                yield
+            return
+        last = (len(self.description.blocks) - 1,)
+        with intervene(self.model, [Intervention("ForwardPass", "output", last, self._end, only_reads=True)]):
             yield
 
     def tokens(self) -> list[torch.Tensor]:
@@ -80,6 +80,9 @@ class ForwardPass:
         self.outputs.append(x.detach().clone())
         return x
 
-    def _follow(self, module: nn.Module, args: tuple, output: Any) -> None:
-        x = output[0] if isinstance(output, tuple) else output
+    def _keep_features(self, norm: nn.Module, args: tuple, output: torch.Tensor) -> None:
+        self.features = output.detach().clone()
+
+    def _end(self, x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
         self.features = x.detach().clone()
+        return x

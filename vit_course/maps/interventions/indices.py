@@ -7,11 +7,11 @@ import torch
 from vit_course._support.inputs.rules import is_int, shown
 from vit_course._support.inputs.tensors import check_numbers, check_tensor
 
-Places = int | Sequence[int] | torch.Tensor | slice
+Indices = int | Sequence[int] | torch.Tensor | slice
 ALL = slice(None)
 
 
-def need_places(what: str, value: Places) -> tuple[int, ...] | slice:
+def need_indices(what: str, value: Indices) -> tuple[int, ...] | slice:
     """Returns a tuple of indices, from one or several, or the slice itself.
 
     Raises:
@@ -32,7 +32,7 @@ def need_places(what: str, value: Places) -> tuple[int, ...] | slice:
     return tuple(places)
 
 
-def among(what: str, places: tuple[int, ...] | slice, count: int, name: str) -> list[int]:
+def resolve_indices(what: str, places: tuple[int, ...] | slice, count: int, name: str) -> list[int]:
     """Returns the list of indices, after checking that they are below `count`.
 
     Raises:

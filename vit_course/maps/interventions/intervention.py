@@ -49,13 +49,12 @@ class RunningLayer:
     entered: torch.Tensor | None = None
     hidden: torch.Tensor | None = None  # (1 or B, 1, T, T)
     replaced: torch.Tensor | None = None  # (B, h, T, T): the weights that are used instead of the layer's own
-    weights: list[torch.Tensor] = field(default_factory=list)  # from an explicit softmax, not yet multiplied by values
+    weights: list[torch.Tensor] = field(default_factory=list)  # the result of a softmax, and what was made of it
     # What was computed from the output of the attention, until it is added to the tokens.
     attention: WeakIdKeyDictionary = field(default_factory=WeakIdKeyDictionary)
     met: Counter[str] = field(default_factory=Counter)  # how often each place was reached
-    # The tokens as the model gave them, and what they were changed to: within the layer, these stand for those.
-    given: torch.Tensor | None = None
-    start: torch.Tensor | None = None
+    given: torch.Tensor | None = None  # the tokens as the model gave them to the layer
+    start: torch.Tensor | None = None  # those that are used in their place, wherever the layer uses them
     parts: set[nn.Module] | None = None  # of a layer that is a list of modules: those that have not run yet
 
 
@@ -73,7 +72,7 @@ class Intervention:
         change: a function from the present value and the running layer to the new value.
         pictures: other pictures, whose values in the unchanged model become `RunningLayer.other`.
         row: the index of the only image of the batch that is changed; None for all of them.
-        heard: whether `change` only records the value and returns it unchanged.
+        only_reads: whether `change` only records the value and returns it unchanged.
     """
 
     name: str
@@ -82,7 +81,7 @@ class Intervention:
     change: Callable[[torch.Tensor, RunningLayer], torch.Tensor]
     pictures: torch.Tensor | None = None
     row: int | None = None
-    heard: bool = False
+    only_reads: bool = False
 
     def apply(self, x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
         """Returns the changed x, a new tensor of the same shape."""

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from vit_course.maps.active_interventions import active_mode, unrecorded
-from vit_course.maps.hooks import Registered
-from vit_course.maps.interventions.indices import among
+from vit_course.maps.hooks import HookSpec
+from vit_course.maps.interventions.indices import resolve_indices
 from vit_course.maps.interventions.intervention import Intervention, RunningLayer
 from vit_course.maps.interventions.intervention_mode import InterventionMode
 from vit_course.maps.models.description import Description
@@ -37,22 +37,21 @@ class InterventionHooks:
         self.layers = list(description.blocks.items())
         self.changes: dict[int, list[Intervention]] = {}
         for one in interventions:
-            for layer in among("layer", one.layers, len(self.layers), one.name):
+            for layer in resolve_indices("layer", one.layers, len(self.layers), one.name):
                 self.changes.setdefault(layer, []).append(one)
         self.mode = InterventionMode(description.inside, interventions, learned)
         self.thread = threading.get_ident()
-        self.pictures: torch.Tensor | None = None  # those that `learn` is running
         self.ran: set[int] = set()
         self.images: torch.Size | None = None  # (B, C, H, W) of this pass
         self.cutting: nn.Module | None = None  # the outermost module that cuts the images into patches
         self.whole = False  # the whole model is running, and not a part of it alone
         self.known: dict[tuple, Tokens] = {}
 
-    def all(self) -> list[Registered]:
+    def all(self) -> list[HookSpec]:
         """Returns the hooks, to be registered."""
         before, always = {"with_kwargs": True}, {"always_call": True}
-        hooks: list[Registered] = []
-        for module in self.description.embedding:
+        hooks: list[HookSpec] = []
+        for module in self.description.image_takers:
             hooks.append((module.register_forward_pre_hook, self._begin, before))
             hooks.append((module.register_forward_hook, self._end, always))
         for index, (_, block) in enumerate(self.layers):
@@ -74,12 +73,8 @@ class InterventionHooks:
         known = {one for one, _ in self.mode.learned}
         every = {one for changes in self.changes.values() for one in changes if one.pictures is not None} - known
         for pictures in {id(one.pictures): one.pictures for one in every}.values():
-            self.pictures, self.mode.learning = pictures, True
-            try:
-                with torch.no_grad(), unrecorded():
-                    run(self.description.model, pictures)
-            finally:
-                self.pictures, self.mode.learning = None, False
+            with torch.no_grad(), unrecorded(), self.mode.learning_from(pictures):
+                run(self.description.model, pictures)
 
     def _here(self) -> bool:
         # Whether this thread runs the model with these interventions, and not with more of them.
@@ -92,7 +87,7 @@ class InterventionHooks:
         self.cutting, self.whole = module, module is self.description.inside
         self.images = pictures[0].shape if pictures else None
         self.ran.clear()
-        self.mode.running = None  # the last pass may have stopped within a layer
+        self.mode.abandon()  # the last pass may have stopped within a layer
 
     def _end(self, module: nn.Module, args: tuple, output: object) -> None:
         if not self._here() or module is not self.cutting:
@@ -118,8 +113,6 @@ class InterventionHooks:
         if not self.ran and self.images is not None and not self.description.family.is_tested:
             _check_images_first(path, tokens, self.images[0])
         self.ran.add(index)
-        if self.mode.learning:
-            changes = [one for one in changes if one.pictures is self.pictures]
         size = None if self.images is None else (self.images[2], self.images[3])
         running = RunningLayer(index, path, block, tokens, changes, self._find_tokens, size)
         if isinstance(block, nn.ModuleList):
@@ -128,8 +121,8 @@ class InterventionHooks:
 
     def _attended(self, module: nn.Module, args: tuple, output: Any) -> None:
         # Marks what the attention gives, so that it is known which branch is added to the tokens.
-        if self._here() and self.mode.running is not None:
-            self.mode.running.attention[first_tensor(output)] = True
+        if self._here():
+            self.mode.mark_attention(first_tensor(output))
 
     def _enter_part(self, index: int, part: nn.Module, args: tuple, kwargs: dict) -> None:
         # The first part that is called starts the layer.
@@ -139,17 +132,15 @@ class InterventionHooks:
             self._enter(index, self.layers[index][1], args, kwargs)
 
     def _leave_part(self, index: int, part: nn.Module, args: tuple, output: Any) -> None:
-        running = self.mode.running
-        if not self._here() or running is None or running.parts is None:
-            return
-        running.parts.discard(part)  # after the last of them, an addition ends the layer
-        if output is None:  # the part has raised an exception
-            self.mode.running = None
+        if self._here():
+            self.mode.end_part(part)
+            if output is None:  # the part has raised an exception
+                self.mode.abandon()
 
     def _check_ended(self) -> None:
         # Raises if a layer that is a list of parts still runs.
-        running, self.mode.running = self.mode.running, None
-        if running is not None:
+        if (running := self.mode.running) is not None:
+            self.mode.abandon()
             raise ValueError(
                 f"layer {running.index} ({running.path}) is a list of modules, and no addition of the last one's "
                 "output to its tokens, as part(tokens) + tokens, was seen: its end is not known"
@@ -160,7 +151,7 @@ class InterventionHooks:
         if not self._here() or running is None:
             return None
         if output is None:  # the block has raised an exception
-            self.mode.running = None
+            self.mode.abandon()
             return None
         tokens = first_tensor(output)
         if not isinstance(tokens, torch.Tensor) or tokens.shape != running.tokens.shape:
@@ -178,8 +169,9 @@ class InterventionHooks:
             images = torch.Size((1, self.description.channels, *size))
         key = num_tokens, images
         if key not in self.known:
-            first = next(iter(self.description.attention[0]))
-            self.known[key] = find_tested_tokens(self.description.model, self.description, first, num_tokens, images)
+            description = self.description
+            first = description.first_attention
+            self.known[key] = find_tested_tokens(description.model, description, first, num_tokens, images)
         return self.known[key]
 
 

@@ -1,13 +1,14 @@
 """Changes what PyTorch computes in a layer: its tokens, its attention, its neurons, and what its branches add."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from vit_course.maps.attention_calls import flat
-from vit_course.maps.interventions.attention_interventions import AttentionInterventions, swapped
+from vit_course.maps.interventions.attention_interventions import AttentionInterventions, swap
 from vit_course.maps.interventions.intervention import NEEDED, Intervention, RunningLayer
 
 ADDITIONS, JOINS = {"add", "add_", "__add__", "__radd__", "__iadd__"}, {"cat", "concat", "concatenate", "stack"}
@@ -31,14 +32,47 @@ class InterventionMode(AttentionInterventions):
         super().__init__(learned)
         self.model, self.interventions = model, interventions
         self.busy = False  # inside one of our own calls
+        self.pictures: torch.Tensor | None = None  # those that `learning_from` runs
+
+    @contextmanager
+    def learning_from(self, pictures: torch.Tensor) -> Iterator[None]:
+        """Changes nothing inside the with block, and stores the values of these pictures, which run in it."""
+        self.pictures, self.learning = pictures, True
+        try:
+            yield
+        finally:
+            self.pictures, self.learning = None, False
+
+    def abandon(self) -> None:
+        """Ends a layer without a result, because it has raised an exception."""
+        self.running = None
+
+    def mark_attention(self, x: torch.Tensor) -> None:
+        """Says that x is what the attention of the running layer gives, so that its branch is known."""
+        if self.running is not None:
+            self.running.attention[x] = True
+
+    def end_part(self, part: nn.Module) -> None:
+        """Says that a part of the running layer, which is a list, has run; behind the last, an addition ends it."""
+        if self.running is not None and self.running.parts is not None:
+            self.running.parts.discard(part)
+
+    def changes_in(self, attention: nn.Module) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+        """The changes of an attention layer, if it runs: its hidden keys, and the weights that replace its own.
+
+        -> (1 or B, 1, T, T), True where a key is hidden, or None; (B, h, T, T) or None.
+        """
+        if self.running is None or attention not in set(self.running.block.modules()):
+            return None, None
+        return self.running.hidden, self.running.replaced
 
     def enter(self, running: RunningLayer) -> None:
         """Starts a layer with its input tokens (B, T, D), changed if asked for."""
         self.running = running
-        running.given = running.tokens
-        running.tokens = running.entered = self.changed("tokens", running.tokens)
-        if running.tokens is not running.given:
-            running.start = running.tokens
+        running.given = running.start = running.tokens
+        if self.learning:
+            running.changes = [one for one in running.changes if one.pictures is self.pictures]
+        running.tokens = running.start = running.entered = self.changed("tokens", running.tokens)
         if self.asked("layer"):
             running.entered = running.tokens.clone()  # a layer may add to its tokens in place
         scores = [one for one in running.changes if one.place == "scores"]
@@ -47,7 +81,7 @@ class InterventionMode(AttentionInterventions):
             alike = all(one.row is None for one in scores)
             hidden = running.tokens.new_zeros(1 if alike else batch, 1, length, length, dtype=torch.bool)
             running.hidden = self.changed("scores", hidden)
-            running.met.clear()
+            running.met["scores"] = 0  # to build the mask is not to use it
             if (blind := running.hidden.all(dim=-1)).any():
                 query = int(blind.nonzero()[0, -1])
                 raise ValueError(
@@ -76,8 +110,7 @@ class InterventionMode(AttentionInterventions):
             return func(*args, **kwargs)
         self.busy = True
         try:
-            if self.running.start is not None:
-                args, kwargs = swapped(args, kwargs, self.running.given, self.running.start)
+            args, kwargs = swap(args, kwargs, self.running.given, self.running.start)
             result = self._call(func, name, args, kwargs)
             self._follow(name, (*args, *kwargs.values()), result)
             return result
@@ -96,7 +129,7 @@ class InterventionMode(AttentionInterventions):
         if name == "softmax" and inputs and self.are_scores(inputs[0], args, kwargs):
             return self.softmax(func, args, kwargs, inputs[0])
         if name == "linear" and self._are_neurons(*inputs[:2]):
-            args, kwargs = swapped(args, kwargs, inputs[0], self.changed("neurons", inputs[0]))
+            args, kwargs = swap(args, kwargs, inputs[0], self.changed("neurons", inputs[0]))
         return self.open(func, name, args, kwargs, inputs)
 
     def _follow(self, name: str, given: tuple, result: object) -> None:
@@ -128,7 +161,7 @@ class InterventionMode(AttentionInterventions):
             if (scale := kwargs.get("alpha", 1)) != 1 and branch is args[1]:  # torch.add(tokens, branch, alpha=scale)
                 branch = branch * scale
                 args, kwargs = (args[0], branch), {}
-            args, kwargs = swapped(args, kwargs, branch, self.changed(place, branch))
+            args, kwargs = swap(args, kwargs, branch, self.changed(place, branch))
         now.tokens = func(*args, **kwargs)
         if now.parts is None or now.parts:
             return now.tokens

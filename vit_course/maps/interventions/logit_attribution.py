@@ -8,7 +8,7 @@ from torch import nn
 from vit_course._support.inputs.tensors import check_axes
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.attention_gradients import check_classes
-from vit_course.maps.hooks import Registered, hooked
+from vit_course.maps.hooks import HookSpec, hooked
 from vit_course.maps.interventions.activation_cache import EMBEDDINGS
 from vit_course.maps.interventions.added_by_heads import cached, check_sum, through_projections
 from vit_course.maps.interventions.forward_pass import ForwardPass
@@ -99,7 +99,7 @@ class _FixedScales:
         ]
         self.scales: dict[nn.Module, torch.Tensor] = {}
 
-    def hooks(self) -> list[Registered]:
+    def hooks(self) -> list[HookSpec]:
         """Returns the hooks, to be registered."""
         return [(norm.register_forward_hook, self._normalise, {}) for norm in self.norms]
 

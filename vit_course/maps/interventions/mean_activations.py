@@ -12,7 +12,8 @@ from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.rules import one_of
 from vit_course._support.inputs.tensors import check_axes, check_floats, check_module, check_numbers, need_finite
 from vit_course.maps.active_interventions import unrecorded
-from vit_course.maps.interventions.intervene import ALL, intervene
+from vit_course.maps.interventions.indices import ALL
+from vit_course.maps.interventions.intervene import intervene
 from vit_course.maps.interventions.intervention import Intervention, RunningLayer
 from vit_course.maps.interventions.stored_means import MeanActivations
 from vit_course.maps.models.description import need_description
@@ -62,13 +63,16 @@ def mean_activations(
     if not len(images):
         raise ValueError("images must be at least one picture, got none")
     places = (places,) if isinstance(places, str) else tuple(dict.fromkeys(places))
-    for place in places or (None,):
+    if not places:
+        raise ValueError("places must be at least one, got none")
+    for place in places:
         PLACE("places", place)
     check_evaluated(model)
     layers = tuple(need_description(model).blocks.values())
     sums: dict[str, list[torch.Tensor]] = {place: [] for place in places}
     reading = [
-        Intervention(f"mean_activations of {one!r}", one, ALL, partial(_add, sums[one]), heard=True) for one in places
+        Intervention(f"mean_activations of {one!r}", one, ALL, partial(_add, sums[one]), only_reads=True)
+        for one in places
     ]
     bar = tqdm(total=len(images), desc="pictures", leave=False, file=sys.stdout, disable=not progress)
     with torch.no_grad(), unrecorded(), intervene(model, reading), bar:

@@ -66,9 +66,14 @@ class Description:
         return self._need("patches", self.family.patches) if self.family.patches else None
 
     @property
-    def embedding(self) -> list[nn.Module]:
-        """The modules that may be given the images, from the described one in: the holders of `patches`."""
+    def image_takers(self) -> list[nn.Module]:
+        """The modules that take the images, from the described one in to that at `patches`."""
         return [self.inside.get_submodule(path) for path in holders(self.patches or "")]
+
+    @property
+    def first_attention(self) -> str:
+        """The path of the first attention module."""
+        return next(iter(self.attention[0]))
 
     @property
     def norm(self) -> nn.Module | None:
@@ -160,19 +165,24 @@ def need_description(model: nn.Module) -> Description:
     """
     description = find_description(model)
     if description is None:
-        raise ValueError(undescribed(model))
+        raise ValueError(how_to_describe(model))
     return description
 
 
-def undescribed(model: nn.Module) -> str:
+def how_to_describe(model: nn.Module) -> str:
     """The sentence that says what to give for a model whose class has no family."""
-    while is_wrapper(model):
-        model = next(model.children())
-    kind = type(model).__name__
+    kind = type(unwrapped(model)).__name__
     return (
         f"it is not known where {kind} keeps its layers: say it by maps.describe({kind}, blocks=..., attention=..., "
         "patches=..., tokens=...), as docs/own_model.md shows"
     )
+
+
+def unwrapped(model: nn.Module) -> nn.Module:
+    """Returns the model inside all wrappers of `WRAPPERS`."""
+    while is_wrapper(model):
+        model = next(model.children())
+    return model
 
 
 def is_wrapper(module: nn.Module) -> bool:
@@ -180,8 +190,8 @@ def is_wrapper(module: nn.Module) -> bool:
     return type(module).__name__ in WRAPPERS
 
 
-def own(module: nn.Module, name: str) -> Any:
-    """Returns an attribute of the module itself, not one that a wrapper passes on from the model inside; else None."""
+def own_attribute(module: nn.Module, name: str) -> Any:
+    """Returns a plain attribute of the module itself, not one that `__getattr__` passes on from a part; else None."""
     try:
         return object.__getattribute__(module, name)
     except AttributeError:
@@ -190,7 +200,7 @@ def own(module: nn.Module, name: str) -> Any:
 
 def own_config(module: nn.Module) -> Any:
     """Returns the config of a module; None without, and for a wrapper, whose config is that of the model inside."""
-    return None if is_wrapper(module) else own(module, "config")
+    return None if is_wrapper(module) else own_attribute(module, "config")
 
 
 def library_of(module: nn.Module) -> str | None:
@@ -208,4 +218,4 @@ def numbered(name: str, count: int) -> tuple[str, ...]:
 def _size(module: nn.Module) -> tuple[int, int] | None:
     # The attributes in which the libraries store it.
     config = getattr(own_config(module), "image_size", None)
-    return pair(config) or pair(own(module, "image_size")) or pair(own(module, "img_size"))
+    return pair(config) or pair(own_attribute(module, "image_size")) or pair(own_attribute(module, "img_size"))

@@ -87,38 +87,27 @@ SIGLIP = replace(CLIP, tokens={}, norm="post_layernorm")
 AIM = replace(CLIP, attention="attention", patches="embeddings.patch_embed", tokens={}, norm="rms_norm")
 MAE = Family("", "", refused=RANDOM_MASK)
 
-# The module in which a class is defined, or its beginning, and the names of the classes.
-FAMILIES: dict[tuple[str, str], Family] = {
-    ("vit_course.vit", "ViT"): OURS,
-    ("torchvision.models", "VisionTransformer"): TORCHVISION,
-    **{
-        ("timm.models", name): TIMM
-        for name in ("VisionTransformer", "VisionTransformerDistilled", "VisionTransformerRelPos", "Eva", "Beit")
-    },
-    ("timm.models", "NaFlexVit"): NAFLEX,
-    ("vision_transformer", "VisionTransformer"): DINO,
-    ("dinov2", "DinoVisionTransformer"): DINO,
-    ("dinov3", "DinoVisionTransformer"): DINOV3,
-    ("vit_pytorch.vit", "ViT"): VIT_PYTORCH,
-    ("vit_pytorch.simple_vit", "SimpleViT"): VIT_PYTORCH,
-    **{
-        ("transformers.models", name): HUGGINGFACE
-        for name in ("ViTModel", "DeiTModel", "BeitModel", "IJepaModel")
-    },
-    **{
-        ("transformers.models", name): DINOV2_HUGGINGFACE
-        for name in ("Dinov2Model", "Dinov2Backbone", "Dinov2WithRegistersModel", "Dinov2WithRegistersBackbone",
-                     "VitPoseBackbone")
-    },
-    ("transformers.models", "DINOv3ViTModel"): DINOV3_HUGGINGFACE,
-    **{
-        ("transformers.models", name): CLIP
-        for name in ("CLIPVisionModel", "OwlViTVisionTransformer")
-    },
-    ("transformers.models", "SiglipVisionModel"): SIGLIP,
-    ("transformers.models", "Aimv2VisionModel"): AIM,
-    ("transformers.models", "ViTMAEModel"): MAE,
-}  # fmt: skip
+# The module in which classes are defined, or the beginning of its name; their names; their family.
+FAMILIES: tuple[tuple[str, tuple[str, ...], Family], ...] = (
+    ("vit_course.vit", ("ViT",), OURS),
+    ("torchvision.models", ("VisionTransformer",), TORCHVISION),
+    ("timm.models", ("VisionTransformer", "VisionTransformerDistilled", "VisionTransformerRelPos"), TIMM),
+    ("timm.models", ("Eva", "Beit"), TIMM),
+    ("timm.models", ("NaFlexVit",), NAFLEX),
+    ("vision_transformer", ("VisionTransformer",), DINO),
+    ("dinov2", ("DinoVisionTransformer",), DINO),
+    ("dinov3", ("DinoVisionTransformer",), DINOV3),
+    ("vit_pytorch.vit", ("ViT",), VIT_PYTORCH),
+    ("vit_pytorch.simple_vit", ("SimpleViT",), VIT_PYTORCH),
+    ("transformers.models", ("ViTModel", "DeiTModel", "BeitModel", "IJepaModel"), HUGGINGFACE),
+    ("transformers.models", ("Dinov2Model", "Dinov2Backbone", "VitPoseBackbone"), DINOV2_HUGGINGFACE),
+    ("transformers.models", ("Dinov2WithRegistersModel", "Dinov2WithRegistersBackbone"), DINOV2_HUGGINGFACE),
+    ("transformers.models", ("DINOv3ViTModel",), DINOV3_HUGGINGFACE),
+    ("transformers.models", ("CLIPVisionModel", "OwlViTVisionTransformer"), CLIP),
+    ("transformers.models", ("SiglipVisionModel",), SIGLIP),
+    ("transformers.models", ("Aimv2VisionModel",), AIM),
+    ("transformers.models", ("ViTMAEModel",), MAE),
+)
 _OF_USERS: dict[type[nn.Module], Family] = {}
 
 
@@ -157,7 +146,7 @@ def family_of(kind: type) -> Family | None:
     for each in kind.__mro__:
         if each in _OF_USERS:
             return _OF_USERS[each]
-        for (place, name), family in FAMILIES.items():
-            if each.__name__ == name and f"{each.__module__}.".startswith(f"{place}."):
+        for place, names, family in FAMILIES:
+            if each.__name__ in names and f"{each.__module__}.".startswith(f"{place}."):
                 return family
     return None

@@ -35,7 +35,7 @@ class PatchGeometry:
     size: Sides | None
 
     @property
-    def apart(self) -> bool:
+    def fills_cells(self) -> bool:
         """Whether each patch is known to cover exactly its cell."""
         return self.size is not None and self.size == self.step
 
@@ -78,14 +78,14 @@ class PatchGeometry:
 
 
 @dataclass(frozen=True)
-class _Window:
+class _Kernel:
     # What a convolution, or another way of cutting patches, has in each direction.
     size: Sides
     step: Sides
     padding: Sides = (0, 0)
-    empty: bool = True  # whether the padding is zeros, and not other pixels of the image
+    zero_padded: bool = True  # whether the padding is zeros, and not other pixels of the image
 
-    def counts(self, image_size: Sides) -> list[Sides]:
+    def possible_grids(self, image_size: Sides) -> list[Sides]:
         # (rows, columns) of whole patches; and, where patches lie side by side, of those that are begun.
         spaces = [side + 2 * more for side, more in zip(image_size, self.padding, strict=True)]
         of = list(zip(spaces, self.size, self.step, strict=True))
@@ -112,23 +112,25 @@ def find_geometry(
         None if it is not known how many patches there are.
     """
     modules = [] if around is None else list(around.modules())
-    stated = next((size for module in (*modules, model) if (size := _stated(module))), None) if modules else None
-    window = _window(modules, stated)
+    stated = (
+        next((size for module in (*modules, model) if (size := _stated_patch_size(module))), None) if modules else None
+    )
+    kernel = _kernel(modules, stated)
     if grid is None:
-        grid = _asked(modules, image_size)
-    if grid is None and window is not None:
-        grid = window.counts(image_size)[0]
+        grid = _grid_from_timm(modules, image_size)
+    if grid is None and kernel is not None:
+        grid = kernel.possible_grids(image_size)[0]
     elif grid is None and stated is not None:
         grid = image_size[0] // stated[0], image_size[1] // stated[1]
     if grid is None or min(grid) < 1:
         return None
-    if window is None or grid not in window.counts(image_size):
+    if kernel is None or grid not in kernel.possible_grids(image_size):
         return equal_shares(image_size, grid)
     top, left = (
         max(size - step, 0) // 2 - padding
-        for size, step, padding in zip(window.size, window.step, window.padding, strict=True)
+        for size, step, padding in zip(kernel.size, kernel.step, kernel.padding, strict=True)
     )
-    return PatchGeometry(image_size, grid, (top, left), window.step, window.size if window.empty else None)
+    return PatchGeometry(image_size, grid, (top, left), kernel.step, kernel.size if kernel.zero_padded else None)
 
 
 def equal_shares(image_size: Sides, grid: Sides) -> PatchGeometry:
@@ -137,7 +139,7 @@ def equal_shares(image_size: Sides, grid: Sides) -> PatchGeometry:
     return PatchGeometry(image_size, grid, (0, 0), (height, width), None)
 
 
-def _asked(modules: Sequence[nn.Module], image_size: Sides) -> Sides | None:
+def _grid_from_timm(modules: Sequence[nn.Module], image_size: Sides) -> Sides | None:
     # timm's patch embedding is asked, which knows about its padding and about hybrid stems.
     for module in modules:
         if callable(ask := getattr(module, "dynamic_feat_size", None)):
@@ -146,7 +148,7 @@ def _asked(modules: Sequence[nn.Module], image_size: Sides) -> Sides | None:
     return None
 
 
-def _stated(module: nn.Module) -> Sides | None:
+def _stated_patch_size(module: nn.Module) -> Sides | None:
     # The patch size that a module or its config has as an attribute, or vit-pytorch's Rearrange in its letters.
     for owner in (module, getattr(module, "config", None)):
         if size := pair(getattr(owner, "patch_size", None)):
@@ -155,11 +157,11 @@ def _stated(module: nn.Module) -> Sides | None:
     return pair([letters.get("p1"), letters.get("p2")]) if isinstance(letters, Mapping) else None
 
 
-def _window(modules: Sequence[nn.Module], stated: Sides | None) -> _Window | None:
+def _kernel(modules: Sequence[nn.Module], stated: Sides | None) -> _Kernel | None:
     # None if patches are cut in several steps, or in one that is not known.
     found = [one for one in modules if isinstance(one, (nn.Conv2d, nn.Unfold))]
     if not found:
-        return _Window(stated, stated) if stated else None
+        return _Kernel(stated, stated) if stated else None
     one = found[0]
     size, step, dilation = (pair(getattr(one, name)) for name in ("kernel_size", "stride", "dilation"))
     padding = (0, 0) if one.padding == "valid" else pair(one.padding, least=0)
@@ -167,8 +169,8 @@ def _window(modules: Sequence[nn.Module], stated: Sides | None) -> _Window | Non
     if len(found) > 1 or pooled or not (size and step and padding and dilation) or stated not in (None, size, step):
         return None
     height, width = ((count - 1) * apart + 1 for count, apart in zip(size, dilation, strict=True))
-    empty = padding == (0, 0) or getattr(one, "padding_mode", "zeros") == "zeros"
-    return _Window((height, width), step, padding, empty)
+    zero_padded = padding == (0, 0) or getattr(one, "padding_mode", "zeros") == "zeros"
+    return _Kernel((height, width), step, padding, zero_padded)
 
 
 def pair(size: object, least: int = 1) -> Sides | None:

@@ -7,7 +7,14 @@ from torch import nn
 
 from vit_course._support.inputs.class_names import names_by_number, names_of_timm
 from vit_course._support.inputs.rules import is_int
-from vit_course.maps.models.description import Description, find_description, is_wrapper, library_of, own, own_config
+from vit_course.maps.models.description import (
+    Description,
+    find_description,
+    library_of,
+    own_attribute,
+    own_config,
+    unwrapped,
+)
 
 
 class Statements:
@@ -30,9 +37,7 @@ class Statements:
             self.around: str | None = f"{self.name} is not known to pass its images to one model inside"
         else:
             self.around = self._around()
-        while is_wrapper(model):
-            model = next(model.children())
-        self.stating = [model]  # those whose statements hold for the whole
+        self.stating = [unwrapped(model)]  # those whose statements hold for the whole
         if self.description is not None and self.around is None:
             self.stating.append(self.description.inside)
 
@@ -66,7 +71,7 @@ class Statements:
     def timm_config(self) -> Mapping[str, Any] | None:
         """timm's description of the images that the model was trained on."""
         for module in self.stating:
-            config = own(module, "pretrained_cfg")
+            config = own_attribute(module, "pretrained_cfg")
             if isinstance(config, Mapping) and config.get("mean") and config.get("std"):
                 return config
         return None
@@ -74,19 +79,19 @@ class Statements:
     @property
     def checkpoint(self) -> str | None:
         """The name or folder from which Hugging Face's library loaded the model, where its processor is too."""
-        return next((name for module in self.stating if (name := own(module, "name_or_path"))), None)
+        return next((name for module in self.stating if (name := own_attribute(module, "name_or_path"))), None)
 
     @property
     def num_classes(self) -> int | None:
-        """How many logits the model gives, if it says that its output are logits."""
+        """How many logits the model gives, if it says that it gives logits."""
         model = self.stating[0]
         name = "num_labels" if "Classification" in type(model).__name__ else "num_classes"
-        counts = getattr(own_config(model), name, None), own(model, name)
+        counts = getattr(own_config(model), name, None), own_attribute(model, name)
         return next((count for count in counts if is_int(count) and count), None)
 
     @property
     def gives_one_class(self) -> bool:
-        """Whether the output are logits of which a softmax makes probabilities.
+        """Whether a softmax makes probabilities of what the model gives.
 
         Not for several labels at once, nor for regression, as `problem_type` of Hugging Face's models says.
         """
@@ -103,5 +108,5 @@ class Statements:
         model = self.stating[0]
         if library_of(model) == "transformers" and (id2label := getattr(own_config(model), "id2label", None)):
             names = names_by_number(id2label, type(model).__name__)
-            return None if names[0] == "LABEL_0" else names
+            return None if names[0] == "LABEL_0" else names  # which stands for a name that nobody gave
         return names_of_timm(model, short=True) if library_of(model) == "timm" else None

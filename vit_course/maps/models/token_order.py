@@ -9,11 +9,11 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import nn
 
-from vit_course.maps.models.description import Description, own
+from vit_course.maps.models.description import Description, own_attribute
 from vit_course.maps.models.module_paths import few
 from vit_course.maps.models.patch_geometry import PatchGeometry
 from vit_course.maps.models.tokens import Tokens, find_tokens
-from vit_course.maps.run_model import EAGER
+from vit_course.maps.run_model import UNCOMPILED
 
 STRENGTH = 4.0  # of a change, in standard deviations of the random images
 # What stands for a token's patch if no pixel changes the token, and if those of several patches do, as behind a stem of
@@ -71,7 +71,7 @@ def find_tested_tokens(
         return found
     order = probe_order(model, first, images[1], found.geometry)
     if order is None or len(order.patches) != num_tokens:  # it could not be tested
-        return _doubtful(found)
+        return _without_pixels(found)
     name = type(model).__name__
     _check_order(order, name, found)
     placed = _tested_place(order, model, first, images[1], found)
@@ -102,7 +102,7 @@ def probe_order(
     known = _found.setdefault(model, {})
     key = (first, channels, geometry, corners)
     if key not in known:
-        known[key] = _probed(model, first, channels, geometry, corners if geometry.apart else ())
+        known[key] = _probed(model, first, channels, geometry, corners if geometry.fills_cells else ())
     return known[key]
 
 
@@ -156,14 +156,14 @@ def _tokens_of(model: nn.Module, first: str, images: torch.Tensor) -> torch.Tens
         arrived.extend(x.detach() for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor))
         raise _Arrived
 
-    cards = {parameter.device for parameter in model.parameters() if parameter.device.type == "cuda"}
+    cuda_devices = {parameter.device for parameter in model.parameters() if parameter.device.type == "cuda"}
     try:
         # Neither recordings nor interventions see the copy, and no random number of the caller's is used up.
-        with torch.random.fork_rng(devices=list(cards)), EAGER, torch._C.DisableTorchFunction():
+        with torch.random.fork_rng(devices=list(cuda_devices)), UNCOMPILED, torch._C.DisableTorchFunction():
             copied = copy.deepcopy(model).eval()
             for module in copied.modules():
                 for hooks in ("_forward_hooks", "_forward_pre_hooks"):
-                    (own(module, hooks) or {}).clear()
+                    (own_attribute(module, hooks) or {}).clear()
             copied.get_submodule(first).register_forward_pre_hook(arrive, with_kwargs=True)
             copied(images)
     except _Arrived:
@@ -206,7 +206,7 @@ def _tested_place(order: Order, model: nn.Module, first: str, channels: int, fou
         return found
     mixed, beyond = SEVERAL in order.patches[before:], any(token >= before for token in order.beyond)
     wrong = beyond and not mixed
-    if mixed and geometry.apart:
+    if mixed and geometry.fills_cells:
         # Where patches overlap, a token sees more than its cell; where they lie beside their cells, not all of it.
         alone = [probe_order(model, first, channels, geometry, (corner,)) for corner in (0, 1)]
         wrong = not all(each is None or each.own for each in alone)
@@ -217,10 +217,10 @@ def _tested_place(order: Order, model: nn.Module, first: str, channels: int, fou
             "pixels do not lie where its patch embedding says, for example because it resizes its images: give it "
             "images whose sides are multiples of the patch size"
         )
-    known = not mixed or not (geometry.apart or beyond)
-    return found if known else _doubtful(found)
+    known = not mixed or not (geometry.fills_cells or beyond)
+    return found if known else _without_pixels(found)
 
 
-def _doubtful(found: Tokens) -> Tokens:
+def _without_pixels(found: Tokens) -> Tokens:
     # Without the pixels that the patches cover.
     return found if found.geometry is None else replace(found, geometry=replace(found.geometry, size=None))

@@ -11,60 +11,60 @@ from torch import nn
 
 from vit_course.maps.active_interventions import interventions_first, is_recorded
 from vit_course.maps.attention_calls import AttentionCalls
-from vit_course.maps.hooks import Registered, hooked
-from vit_course.maps.models.description import Description, undescribed
+from vit_course.maps.hooks import HookSpec, hooked
+from vit_course.maps.models.description import Description, how_to_describe
 from vit_course.maps.models.module_paths import few
 from vit_course.maps.recorded_attention import JoinedHeads, RecordedAttention
-from vit_course.maps.run_model import EAGER
+from vit_course.maps.run_model import UNCOMPILED
 
 
 class CallRecording:
     """Records the attention that the modules of a model compute, by the paths of these modules.
 
-    In a model with a description, the attention modules of its layers are watched, and each pass begins where the
-    images are cut into patches. In any other model all modules are watched, an attention belongs to the innermost of
-    them that runs, and a pass begins with each call from outside. There, the recording is whole only if the calls say
-    everything: weights (B, h, T, T) over the same T tokens, once in each of several numbered modules.
+    In a model with a description, the attention modules of its layers are watched, and each pass begins with the
+    outermost module that takes the images. In any other model all modules are watched, an attention belongs to the
+    innermost of them that runs, and a pass begins with each call from outside. There, the recording is whole only if
+    the calls say everything: weights (B, h, T, T) over the same T tokens, once in each of several numbered modules.
 
     Args:
         model: that runs.
         description: of the model; None if it has none.
-        openly: as in `AttentionCalls`.
+        step_by_step: as in `AttentionCalls`.
 
     `images` has an entry for each pass, the shape (B, C, H, W) of its images, or None if none were seen.
     """
 
-    def __init__(self, model: nn.Module, description: Description | None, openly: bool = False):
+    def __init__(self, model: nn.Module, description: Description | None, step_by_step: bool = False):
         self.model, self.description = model, description
         self.images: list[torch.Size | None] = []
-        self._calls = AttentionCalls(self._see, openly)
+        self._calls = AttentionCalls(self._see, step_by_step)
         self._thread = threading.get_ident()
         self._paths = {module: path for path, module in model.named_modules()}
         self._running: list[tuple[nn.Module, tuple]] = []  # the watched modules that run, outermost first; their inputs
-        self._cutting: list[nn.Module] = []  # those that run and cut the images into patches
+        self._taking: list[nn.Module] = []  # those that run and take images
         self._kept: dict[str, list[RecordedAttention]] = {}  # by path
         self._last_pass: dict[str, int] = {}  # of each path
-        self._odd: list[str] = []  # why there are no maps
+        self._odd = ""  # why there are no maps, the first reason
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Records what the model computes inside the with block, compiled or not; afterwards no hook is left."""
         if self.description is None:
             watched = [module for module in self._paths if module is self.model or not _is_plain(module)]
-            cutting = []
+            takers = []
         else:
             watched = [module for layer in self.description.attention for module in layer.values()]
-            cutting = self.description.embedding
-        hooks: list[Registered] = []
+            takers = self.description.image_takers
+        hooks: list[HookSpec] = []
         for modules, enter, leave in (
-            (cutting, self._enter_embedding, self._leave_embedding),
+            (takers, self._enter_taker, self._leave_taker),
             (watched, self._enter, self._leave),
         ):
             for module in modules:
                 if not isinstance(module, torch.jit.ScriptModule):  # which takes no hooks
                     hooks.append((module.register_forward_pre_hook, enter, {"with_kwargs": True}))
                     hooks.append((module.register_forward_hook, leave, {"always_call": True}))
-        with hooked(hooks), EAGER, self._calls, interventions_first():
+        with hooked(hooks), UNCOMPILED, self._calls, interventions_first():
             yield
 
     def by_layer(self) -> list[list[RecordedAttention]]:
@@ -103,7 +103,7 @@ class CallRecording:
         if unseen := [path for path in expected if path not in self._kept]:
             return f"no attention was seen in {few(unseen)}: it did not run, or it computes attention in its own kernel"
         if self._odd:
-            return self._odd[0]
+            return self._odd
         times = {path: len(self._kept[path]) for path in expected}
         if len(set(times.values())) > 1:
             often, seldom = max(times, key=times.__getitem__), min(times, key=times.__getitem__)
@@ -117,10 +117,10 @@ class CallRecording:
         if self.description is None and (why := self._why_unclear(shapes[0][0])):
             return why
         if self.description is None or not self.description.family.is_tested:
-            return self._why_turned(shapes[0][0])
+            return self._why_axes_unclear(shapes[0][0])
         return None
 
-    def _why_turned(self, heads: int) -> str | None:
+    def _why_axes_unclear(self, heads: int) -> str | None:
         # Why the first axis may be that of the heads, in a model whose layers nobody has tested.
         if heads > 1 and any(images is not None and images[0] == heads for images in self.images):
             return f"there are as many images as heads, {heads}, so either may come first: run another number of images"
@@ -130,11 +130,12 @@ class CallRecording:
         # Why the modules that attended may not be the layers of a model that has no description.
         attended, layers = list(self._kept), [_layer_of(path) for path in self._kept]
         rests = {path.removeprefix(layer) for path, layer in zip(attended, layers, strict=True)}
-        lists = {_pattern(layer) for layer in layers}  # such as "encoder.layers.*"
+        lists = {layer.rpartition(".")[0] for layer in layers}
         idle = [
             path
             for module, path in self._paths.items()
-            if path == _layer_of(path) and _pattern(path) in lists and path not in layers and not _is_plain(module)
+            if path == _layer_of(path) != "" and path.rpartition(".")[0] in lists
+            if path not in layers and path[-1].isdigit() and not _is_plain(module)
         ]
         if len(set(layers)) < len(layers) or len(rests) > 1 or len(lists) > 1:
             why = f"attention runs in {few(sorted(attended))}, which may be heads, branches or several models"
@@ -144,17 +145,17 @@ class CallRecording:
             why = f"each of {few(attended)} attends with one head, so they may be heads of one layer"
         else:
             return None
-        return f"{why}; {undescribed(self.model)}"
+        return f"{why}; {how_to_describe(self.model)}"
 
-    def _enter_embedding(self, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
+    def _enter_taker(self, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
         if is_recorded(self._thread):
-            if not self._cutting:  # the outermost module that is given the images
+            if not self._taking:  # the outermost module that is given the images
                 self._begin_pass(args, kwargs)
-            self._cutting.append(module)
+            self._taking.append(module)
 
-    def _leave_embedding(self, module: nn.Module, *_: Any) -> None:
-        if is_recorded(self._thread) and module in self._cutting:
-            del self._cutting[self._cutting.index(module) :]
+    def _leave_taker(self, module: nn.Module, *_: Any) -> None:
+        if is_recorded(self._thread) and module in self._taking:
+            del self._taking[self._taking.index(module) :]
 
     # While another thread registers or removes these hooks, PyTorch may call them without the kwargs.
     def _enter(self, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
@@ -162,13 +163,13 @@ class CallRecording:
             if self.description is None and not self._running:
                 self._begin_pass(args, kwargs)
             self._running.append((module, (*args, *(kwargs or {}).values())))
-            self._calls.listening = True
+            self._calls.listen(True)
 
     def _leave(self, module: nn.Module, *_: Any) -> None:
         if is_recorded(self._thread):
             while self._running and self._running.pop()[0] is not module:
                 pass  # one inside, which ended with an exception
-            self._calls.listening = bool(self._running)
+            self._calls.listen(bool(self._running))
 
     def _begin_pass(self, args: tuple, kwargs: dict | None) -> None:
         tensors = (x for x in (*args, *(kwargs or {}).values()) if isinstance(x, torch.Tensor) and x.ndim > 3)
@@ -180,10 +181,10 @@ class CallRecording:
         if len(kept.shape) == 3 and images is not None and kept.shape[0] == images[0]:
             kept = kept.one_head()
         name = path or type(module).__name__
-        if odd := self._why_odd(name, self._last_pass.get(path), kept.shape, images):
-            self._odd.append(odd)
-        elif self.description is None and (unclear := _why_no_tokens(name, kept.shape, inputs, values)):
-            self._odd.append(f"{unclear}; {undescribed(self.model)}")
+        odd = self._why_odd(name, self._last_pass.get(path), kept.shape, images)
+        if odd is None and self.description is None and (odd := _why_no_tokens(name, kept.shape, inputs, values)):
+            odd = f"{odd}; {how_to_describe(self.model)}"
+        self._odd = self._odd or odd or ""
         self._last_pass[path] = len(self.images)
         self._kept.setdefault(path, []).append(kept)
 
@@ -208,11 +209,10 @@ class CallRecording:
 
 def _why_no_tokens(path: str, shape: torch.Size, inputs: tuple, values: torch.Tensor | None) -> str | None:
     # Why T may not be the number of tokens, in a module that nobody has described; or None.
-    first = next((x for x in inputs if isinstance(x, torch.Tensor)), None)
-    tokens = () if first is None else first.shape[:2] if first.ndim == 3 else first.shape[2:3]
-    is_heads = first is not None and first.shape[:3] == shape[:3]  # queries (B, h, T, d)
-    if shape[2] not in tokens or not (is_heads or first.ndim == 3):
-        given = None if first is None else tuple(first.shape)
+    given = next((tuple(x.shape) for x in inputs if isinstance(x, torch.Tensor)), ())
+    has_tokens = len(given) == 3 and shape[2] in given[:2]  # (B, T, D) or (T, B, D)
+    has_queries = len(given) == 4 and given[:3] == shape[:3]  # (B, h, T, d)
+    if not (has_tokens or has_queries):
         return f"{path} attends over {shape[2]} parts of {given}, where tokens (B, T, D) are needed"
     if values is not None and list(values.shape).count(shape[2]) > 1:
         return f"{path} attends to as many tokens as there are numbers in a head, so it may attend over channels"
@@ -220,14 +220,9 @@ def _why_no_tokens(path: str, shape: torch.Size, inputs: tuple, values: torch.Te
 
 
 def _layer_of(path: str) -> str:
-    # "encoder.layers.10.attn" -> "encoder.layers.10", the first part with a number; without one, the path itself
-    found = re.match(r"([^.\d]+\.)*[^.]*\d[^.]*", path)
+    # "encoder.layers.10.attn" -> "encoder.layers.10", "block_3.attn" -> "block_3"; without a number, the path itself
+    found = re.match(r"(.*?\.)??\d+(?=\.|$)", path) or re.match(r"(.*?\.)??[^.]*\d(?=\.|$)", path)
     return found[0] if found else path
-
-
-def _pattern(path: str) -> str:
-    # "layers.10.attn" -> "layers.*.attn"
-    return re.sub(r"\d+", "*", path)
 
 
 def _is_traced(module: nn.Module) -> bool:
