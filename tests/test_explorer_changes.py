@@ -117,15 +117,15 @@ def test_stopped_by_hand_what_is_done_is_kept(shapes, monkeypatch):
     model, image, normalise = shapes
     real, done = Baseline.changed, []
 
-    def changed(self, layer, made):
-        done.append(layer)
+    def changed(self, made):
+        done.append(len(made))
         if len(done) == 3:
             raise KeyboardInterrupt
-        return real(self, layer, made)
+        return real(self, made)
 
     monkeypatch.setattr(Baseline, "changed", changed)
     explorer = explore(model, image, preprocess=normalise, effects=True)
-    assert len(explorer._panels[0]["tested"]) == 2 * model.config.num_heads
+    assert len(explorer._panels[0]["tested"]) == sum(done[:2]) > 0
 
 
 def test_effects_that_there_are_not_are_named(shapes):

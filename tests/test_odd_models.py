@@ -3,6 +3,7 @@
 import math
 
 import pytest
+import timm
 import torch
 from torch import nn
 from tutorial_attention import HEADS, WIDTH, Attention
@@ -12,12 +13,16 @@ from vit_course.maps import (
     attention_gradients,
     describe,
     effects,
+    head_attribution,
     hide,
     intervene,
     logit_lens,
     mean_activations,
+    patched,
     record_attention,
     run_with_cache,
+    without_branch,
+    without_layer,
 )
 
 
@@ -258,3 +263,155 @@ def test_effects_on_a_token_without_a_last_norm():
         before = model.forward_features(images)[:, 0]
         after = model.blocks[1](model.embed(images))[:, 0]
     torch.testing.assert_close(found[0], 1 - torch.cosine_similarity(before, after)[0])
+
+
+class KeepsItsBatch(Described):
+    """Uses the number of its images behind the layers."""
+
+    def forward(self, images):
+        x = self.forward_features(images)
+        return self.head(x.reshape(len(images), 13, -1).mean(1))
+
+
+def test_a_model_may_keep_the_number_of_its_images():
+    model, images = KeepsItsBatch().eval(), torch.randn(3, 3, *SIZE)
+    every = effects(model, images, progress=False).each
+    one = effects(model, images[1:2], progress=False, batch_size=1).each
+    torch.testing.assert_close(every[1:2], one, rtol=1e-3, atol=1e-5)
+    with pytest.raises(ValueError, match="what follows the layers reads more than their tokens"):
+        logit_lens(model, images)
+
+
+class ReadsTwo(Described):
+    """Its head reads the class tokens of the last two layers, as linear probes of DINO do."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(2 * WIDTH, 5)
+
+    def forward(self, images):
+        x, ends = self.embed(images), []
+        for block in self.blocks:
+            x = block(x)
+            ends.append(x[:, 0])
+        return self.head(torch.cat(ends, dim=1))
+
+
+def test_a_head_that_reads_two_layers_has_no_parts():
+    with pytest.raises(ValueError, match=r"reads more than the tokens after the last layer|do more than add"):
+        head_attribution(ReadsTwo().eval(), torch.randn(2, 3, *SIZE), torch.tensor([1, 2]))
+
+
+class Copies(Block):
+    """Keeps a copy of its tokens for its residual connection."""
+
+    def forward(self, x):
+        kept = x.clone()
+        x = kept + self.attn(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+
+
+class AddsInside(nn.Module):
+    """Attention with its norm and its residual connection."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.attention = nn.LayerNorm(WIDTH), Attention()
+
+    def forward(self, x):
+        return x + self.attention(self.norm(x))
+
+
+class Whole(Block):
+    def __init__(self):
+        super().__init__(AddsInside)
+
+    def forward(self, x):
+        x = self.attn(x)
+        return x + self.mlp(self.norm2(x))
+
+
+@pytest.mark.parametrize(("block", "why"), [(Copies, "does not add its attention"), (Whole, "adds its tokens itself")])
+def test_a_branch_that_is_not_added_to_the_tokens_is_refused(block, why):
+    model = Described(block).eval()
+    with pytest.raises(ValueError, match=why), intervene(model, [without_branch(1, "attention")]):
+        model(torch.randn(3, 3, *SIZE))
+
+
+class AddsTo(Block):
+    """Adds in place, and returns what it was given."""
+
+    def forward(self, x):
+        x.add_(self.attn(self.norm1(x)))
+        x.add_(self.mlp(self.norm2(x)))
+        return x
+
+
+def test_effects_of_layers_that_add_in_place_are_those_of_others():
+    model, same, images = Described(AddsTo).eval(), Described().eval(), torch.randn(2, 3, *SIZE)
+    same.load_state_dict(model.state_dict())
+    for kind in ("heads", "branches", "layers"):
+        found, expected = (effects(one, images, kind=kind, progress=False).each for one in (model, same))
+        torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-6)
+    with torch.no_grad(), intervene(model, [patched(2, 1, images[:1])]), intervene(same, [patched(2, 1, images[:1])]):
+        torch.testing.assert_close(model(images), same(images))
+
+
+class Twice(nn.Module):
+    """Test-time augmentation."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, images):
+        return self.model(images) + self.model(images.flip(3))
+
+
+def test_a_value_of_two_passes_is_none():
+    model, images = Twice(Described()).eval(), torch.randn(2, 3, *SIZE)
+    for call in (
+        lambda: mean_activations(model, images, progress=False),
+        lambda: run_with_cache(model, images),
+        lambda: head_attribution(model, images, torch.tensor([0, 1])),
+        lambda: effects(model, images, of="class token", progress=False),
+    ):
+        with pytest.raises(ValueError, match="Twice runs the Described inside it several times in a pass"):
+            call()
+    with pytest.raises(ValueError, match="runs its layers several times for one call"):
+        attention_gradients(model, images, torch.tensor([0, 1]))
+
+
+def test_hooks_of_others_see_what_is_changed():
+    model, images, seen = Described().eval(), torch.randn(2, 3, *SIZE), []
+    model.blocks[1].register_forward_hook(lambda *given: seen.append((given[1][0], given[2])))
+    with torch.no_grad(), intervene(model, [without_layer(1)]):
+        model(images)
+    assert torch.equal(*seen[0])
+
+
+class LastOfTimm(timm.models.vision_transformer.VisionTransformer):
+    """A class of somebody's own, which puts its class token last."""
+
+    def _pos_embed(self, x):
+        return torch.cat([x.flatten(1, -2) + self.pos_embed[:, 1:], self.cls_token.expand(len(x), -1, -1)], dim=1)
+
+
+def test_what_is_derived_from_a_librarys_class_is_tested():
+    model = LastOfTimm(img_size=SIZE, patch_size=8, embed_dim=24, depth=2, num_heads=3).eval()
+    with pytest.raises(ValueError, match="was tested"):
+        recorded(model, torch.randn(2, 3, *SIZE)).tokens()
+
+
+def test_a_copy_of_a_model_that_has_kept_its_graph_is_tested():
+    model = Described(order="pc").eval()
+    model.kept = model(torch.randn(2, 3, *SIZE))  # with its graph, which cannot be copied
+    with pytest.raises(ValueError, match="was tested"):
+        recorded(model, torch.randn(2, 3, *SIZE)).tokens()
+
+
+def test_nothing_is_changed_where_layers_run_again_in_the_backward_pass():
+    model = timm.create_model("vit_tiny_patch16_224", img_size=SIZE, patch_size=8, depth=2, embed_dim=24, num_heads=3)
+    model.set_grad_checkpointing(True)
+    with pytest.raises(ValueError, match="activation checkpointing is on"), intervene(model, [without_layer(1)]):
+        pass

@@ -290,15 +290,18 @@ ROWS = {
     "a Siamese pair, described": Row(partial(Pair, Described), passes=2),
     "a picture and its mirror image": Row(lambda: Together(Tutorial(), mirrored=True), refused=TWICE),
     "a picture and its mirror image, described": Row(lambda: Together(Described(), mirrored=True), passes=2),
+    "a part alone": Row(
+        Tutorial, refused="ran outside of a call of Tutorial", call=lambda model, images: model.forward_features(images)
+    ),
     "a second, partial pass": Row(
-        Tutorial, passes=2, call=lambda model, images: (model(images), model.forward_features(images))
+        Described, passes=2, call=lambda model, images: (model(images), model.forward_features(images))
     ),
     "a partial pass first": Row(
         Described, passes=2, call=lambda model, images: (model.forward_features(images), model(images))
     ),
     "one block once more": Row(
-        Tutorial,
-        refused="blocks.1.attn attended 2 times, but blocks.0.attn 1",
+        Described,
+        refused=TWICE,
         call=lambda model, images: (model(images), model.blocks[1](torch.randn(2, 13, WIDTH))),
     ),
     "two models on one picture": Row(lambda: Together(Tutorial(), Tutorial()), refused=PARTS_OF_WHAT),

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
-from itertools import groupby, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -101,12 +101,10 @@ class Changes:
         """
         asked = [change for change in changes if key(change) not in self.known]
         with tqdm(total=len(asked), desc="effects", leave=False, file=sys.stdout, disable=not progress) as bar:
-            for layer, group in groupby(asked, key=_first):
-                together = list(group)
-                for start in range(0, len(together), BATCH):
-                    some = together[start : start + BATCH]
-                    self._compute(layer, some)
-                    bar.update(len(some))
+            for start in range(0, len(asked), BATCH):
+                some = asked[start : start + BATCH]
+                self._compute(some)
+                bar.update(len(some))
         return np.stack([self.known[key(change)]["row"] for change in changes])
 
     def panel(self, change: Change) -> dict:
@@ -117,18 +115,13 @@ class Changes:
         return seen
 
     @torch.no_grad()
-    def _compute(self, layer: int, changes: list[Change]) -> None:
+    def _compute(self, changes: list[Change]) -> None:
         with evaluated(self.model), unrecorded():
             if self._baseline is None:
                 first = next(self.model.parameters(), self.images)
-                self._baseline = Baseline(self.model, self.images.to(first.device, first.dtype), "patches", "tokens")
+                self._baseline = Baseline(self.model, self.images.to(first.device, first.dtype), "tokens")
             made = [[intervention(one) for one in change] for change in changes]
-            after = self._baseline.changed(layer, made)  # (n, T, D)
+            after = self._baseline.changed(made)  # (n, T, D)
         rows = 1 - F.cosine_similarity(self._baseline.end.double(), after.double(), dim=-1)
         for change, row in zip(changes, rows.float().cpu().numpy(), strict=True):
             self.known[key(change)] = {"row": row}
-
-
-def _first(change: Change) -> int:
-    # The first layer that the change affects.
-    return min(one["layer"] if "layer" in one else min(one.get("layers", [0])) for one in change)

@@ -72,6 +72,8 @@ class AttentionCalls(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if func is F.scaled_dot_product_attention:
             call = inspect.signature(weights_of).bind(*args, **kwargs).arguments
+            if torch._C._functorch.is_functorch_wrapped_tensor(call["query"]):
+                raise ValueError("it runs inside a transformation of torch.func, such as vmap, where nothing is kept")
             self.seen(_of_fused(call), call["value"])
         elif func is F.multi_head_attention_forward:
             self.seen(_of_module(func, args, kwargs), None)
@@ -92,7 +94,7 @@ class AttentionCalls(TorchFunctionMode):
         if not are_values or not sums_to_one(weights):  # a learned matrix may mix heads
             return
         if self.step_by_step:
-            self.seen(RecordedAttention(used.shape, weights=used, why=STEP_BY_STEP), values)
+            self.seen(RecordedAttention(weights.shape, weights=weights, why=STEP_BY_STEP), values)
             return
         exact = weights.detach()
         if exact.dtype in (torch.float16, torch.bfloat16):  # whose rows sum to 1 only to two or three digits

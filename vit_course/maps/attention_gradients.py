@@ -8,10 +8,9 @@ from torch import nn
 from vit_course._support.inputs.tensors import check_axes, check_module, check_tensor, need_finite
 from vit_course.maps.call_recording import CallRecording
 from vit_course.maps.models.description import find_description
-from vit_course.maps.models.module_paths import few
 from vit_course.maps.recorded_attention import RecordedAttention
 from vit_course.maps.recording import RecordedMaps
-from vit_course.maps.run_model import logits_of
+from vit_course.maps.run_model import check_not_checkpointed, logits_of
 
 
 def attention_gradients(
@@ -39,6 +38,7 @@ def attention_gradients(
         raise ValueError(
             "the model was made inside torch.inference_mode, so autograd cannot follow it: make it outside"
         )
+    check_not_checkpointed(model)
     description = find_description(model)
     recorded = CallRecording(model, description, step_by_step=True)
     with torch.inference_mode(False), torch.enable_grad():
@@ -47,14 +47,20 @@ def attention_gradients(
         with recorded.watching():
             logits = need_finite("logits", logits_of(model(images)))  # (B, num_classes)
         RecordedMaps(model, description, recorded).stacked()  # raises if the maps are not whole
-        parts = [layer[0].parts for layer in recorded.by_layer()]
+        by_layer = recorded.by_layer()
+        if len(by_layer[0]) > 1:
+            raise ValueError("the model runs its layers several times for one call: give the model inside")
+        parts = [layer[0].parts for layer in by_layer]
         weights = [part.computed() for layer in parts for part in layer]
         check_classes(classes, logits)
         picked = logits.gather(1, classes[:, None]).sum()  # images are independent: one backward pass for all
         try:
             slopes = torch.autograd.grad(picked, weights)
         except RuntimeError as error:
-            raise ValueError(_why_none(model)) from error
+            raise ValueError(
+                "autograd finds no path from the logits to the attention weights, for example because they are "
+                "detached, or behind activation checkpointing"
+            ) from error
     stacked, gradients = (_by_layer(parts, values) for values in (weights, slopes))
     return stacked.detach(), need_finite("gradients", gradients)
 
@@ -64,25 +70,6 @@ def _by_layer(parts: list[Sequence[RecordedAttention]], values: Sequence[torch.T
     rest = iter(values)
     layers = [torch.cat([next(rest).view(part.shape) for part in layer], dim=1) for layer in parts]
     return torch.stack(layers, dim=1)
-
-
-def _why_none(model: nn.Module) -> str:
-    names = ("grad_checkpointing", "gradient_checkpointing")  # timm's and Hugging Face's
-    switched = [
-        path or type(model).__name__
-        for path, module in model.named_modules()
-        if any(getattr(module, name, False) is True for name in names)
-    ]
-    if switched:
-        return (
-            f"activation checkpointing is on in {few(switched)}: the layers run once more in the backward pass, so "
-            "their first weights have no gradient. Switch it off, by model.set_grad_checkpointing(False) in timm or "
-            "model.gradient_checkpointing_disable() in transformers"
-        )
-    return (
-        "autograd finds no path from the logits to the attention weights, for example because they are detached, or "
-        "behind activation checkpointing"
-    )
 
 
 def check_classes(classes: torch.Tensor, logits: torch.Tensor) -> None:

@@ -23,8 +23,8 @@ class CallRecording:
 
     In a model with a description, the attention modules of its layers are watched, and each pass begins with the
     outermost module that takes the images. In any other model all modules are watched, an attention belongs to the
-    innermost of them that runs, and a pass begins with each call from outside. There, the recording is whole only if
-    the calls say everything: weights (B, h, T, T) over the same T tokens, once in each of several numbered modules.
+    innermost of them that runs, and each pass is a call of the model. There, the recording is whole only if the calls
+    say everything: weights (B, h, T, T) over the same T tokens, once in each of several numbered modules.
 
     Args:
         model: that runs.
@@ -51,7 +51,7 @@ class CallRecording:
         """Records what the model computes inside the with block, compiled or not; afterwards no hook is left."""
         if self.description is None:
             watched = [module for module in self._paths if module is self.model or not _is_plain(module)]
-            takers = []
+            takers = [self.model]
         else:
             watched = [module for layer in self.description.attention for module in layer.values()]
             takers = self.description.image_takers
@@ -66,6 +66,10 @@ class CallRecording:
                     hooks.append((module.register_forward_hook, leave, {"always_call": True}))
         with hooked(hooks), UNCOMPILED, self._calls, interventions_first():
             yield
+
+    @property
+    def _is_tested(self) -> bool:
+        return self.description is not None and self.description.family.is_tested
 
     def by_layer(self) -> list[list[RecordedAttention]]:
         """Returns a list for each layer, with its attention in each pass, as far as it was recorded."""
@@ -97,11 +101,15 @@ class CallRecording:
         if not self._kept:
             return (
                 "nothing was recorded: run the model inside the with block, and in the thread that opened it; if it "
-                "ran, it has no attention, or none that goes through PyTorch's functions with a softmax, as in a "
-                "compiled or custom kernel (try the model's eager attention)"
+                "ran, it called none of PyTorch's attention functions, and multiplied no values by weights whose rows "
+                "sum to 1, as where it has no attention, no softmax, changes the weights after it, or has a kernel of "
+                "its own (try the model's eager attention)"
             )
         if unseen := [path for path in expected if path not in self._kept]:
-            return f"no attention was seen in {few(unseen)}: it did not run, or it computes attention in its own kernel"
+            return (
+                f"no attention was seen in {few(unseen)}: it did not run, has a kernel of its own, or multiplies "
+                "values by weights whose rows do not sum to 1"
+            )
         if self._odd:
             return self._odd
         times = {path: len(self._kept[path]) for path in expected}
@@ -116,7 +124,7 @@ class CallRecording:
             return f"maps of different shapes (h, T, T) cannot be stacked: {shapes}"
         if self.description is None and (why := self._why_unclear(shapes[0][0])):
             return why
-        if self.description is None or not self.description.family.is_tested:
+        if not self._is_tested:
             return self._why_axes_unclear(shapes[0][0])
         return None
 
@@ -160,8 +168,6 @@ class CallRecording:
     # While another thread registers or removes these hooks, PyTorch may call them without the kwargs.
     def _enter(self, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
         if is_recorded(self._thread):
-            if self.description is None and not self._running:
-                self._begin_pass(args, kwargs)
             self._running.append((module, (*args, *(kwargs or {}).values())))
             self._calls.listen(True)
 
@@ -190,6 +196,11 @@ class CallRecording:
 
     def _why_odd(self, path: str, last: int | None, shape: torch.Size, images: torch.Size | None) -> str | None:
         # Why weights of this shape are no map of all tokens to all, or None.
+        if not self._taking and not (self.description and self.description.patches):
+            return (
+                f"{path} ran outside of a call of {type(self.model).__name__}, so nothing says for which images: call "
+                "the model itself, or describe it with patches="
+            )
         if last == len(self.images):
             return f"{path} attends more than once in a pass, and nothing says whether to heads, layers or images"
         if len(shape) != 4:
@@ -210,7 +221,7 @@ class CallRecording:
 def _why_no_tokens(path: str, shape: torch.Size, inputs: tuple, values: torch.Tensor | None) -> str | None:
     # Why T may not be the number of tokens, in a module that nobody has described; or None.
     given = next((tuple(x.shape) for x in inputs if isinstance(x, torch.Tensor)), ())
-    has_tokens = len(given) == 3 and shape[2] in given[:2]  # (B, T, D) or (T, B, D)
+    has_tokens = len(given) == 3 and {shape[0], shape[2]} == {*given[:2]}  # (B, T, D) or (T, B, D)
     has_queries = len(given) == 4 and given[:3] == shape[:3]  # (B, h, T, d)
     if not (has_tokens or has_queries):
         return f"{path} attends over {shape[2]} parts of {given}, where tokens (B, T, D) are needed"

@@ -44,8 +44,8 @@ def run(model: nn.Module, images: torch.Tensor) -> Any:
 
 
 def first_tensor(output: object) -> torch.Tensor:
-    """Returns the tokens from the output of a block, which may be a tuple."""
-    return output[0] if isinstance(output, tuple) else output
+    """Returns the tokens from the output of a block or an attention, which may be a tuple or a list."""
+    return output[0] if isinstance(output, (tuple, list)) else output
 
 
 def logits_of(out: object) -> torch.Tensor:
@@ -77,6 +77,18 @@ def check_evaluated(model: nn.Module) -> None:
     """Raises a `ValueError` for a model in training mode."""
     if model.training:
         raise ValueError("the model is in training mode, in which dropout changes it too: call model.eval() first")
+
+
+def check_not_checkpointed(model: nn.Module) -> None:
+    """Raises a `ValueError` for a model with activation checkpointing, whose layers run again in the backward pass."""
+    names = ("grad_checkpointing", "gradient_checkpointing")  # timm's and Hugging Face's
+    for path, module in model.named_modules():
+        if any(getattr(module, name, False) is True for name in names):
+            raise ValueError(
+                f"activation checkpointing is on in {path or type(module).__name__}: the layers run once more in the "
+                "backward pass. Switch it off, by model.set_grad_checkpointing(False) in timm or "
+                "model.gradient_checkpointing_disable() in transformers"
+            )
 
 
 def pictures_in(values: tuple | list) -> list[torch.Tensor]:

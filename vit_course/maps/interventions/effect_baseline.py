@@ -10,7 +10,7 @@ from torch import nn
 from vit_course._support.inputs.rules import is_int, shown
 from vit_course._support.inputs.tensors import need_finite
 from vit_course.maps.interventions.forward_pass import ForwardPass
-from vit_course.maps.interventions.indices import ALL, need_indices, resolve_indices
+from vit_course.maps.interventions.indices import need_indices, resolve_indices
 from vit_course.maps.interventions.intervene import intervene
 from vit_course.maps.interventions.intervention import Intervention, RunningLayer
 from vit_course.maps.models.token_order import find_tested_tokens
@@ -23,59 +23,64 @@ Of = str | int | Callable[[Any], torch.Tensor] | Sequence[Callable[[Any], torch.
 
 
 class Baseline:
-    """A pass of the unchanged model on B pictures, and passes with changes that begin at the first changed layer.
+    """What a model gives for B pictures, unchanged, and with other changes in each row of a batch.
 
     `end` is the output that is measured: (B, num_classes) for "logits", (B, D) for a token, (B, T, D) for "tokens", and
     (B,) for a function.
     """
 
-    def __init__(self, model: nn.Module, images: torch.Tensor, kind: str, of: Of):
+    def __init__(self, model: nn.Module, images: torch.Tensor, of: Of, batch_size: int = 16):
         self.model, self.images, self.of = model, images, of
-        self.heads: list[int] = []  # their number in each layer, counted if kind is "heads"
-        counted = [Intervention(kind, "heads", ALL, self._count)] if kind == "heads" else []
-        self.before = ForwardPass(model)
-        with intervene(model, counted), self.before.listening():
-            out = run(model, images)
-        self.end = self._end(self.before, out, list(range(len(images))))
+        self.seen = ForwardPass(model)
+        self.num_tokens = 0
+        ends = [self._measured([], places) for places in torch.arange(len(images)).split(batch_size)]
+        self.end = torch.cat(ends)
 
-    def changed(
-        self, layer: int, rows: Sequence[Sequence[Intervention]], pictures: Sequence[int] | None = None
-    ) -> torch.Tensor:
-        """Returns the output (`end`) for n lists of changes, one per row of a batch; none may lie before `layer`.
+    def changed(self, rows: Sequence[Sequence[Intervention]], pictures: Sequence[int] | None = None) -> torch.Tensor:
+        """Returns the output (`end`) for n lists of changes, one for each row of a batch.
 
         Args:
-            layer, rows: the first layer that is changed, and the changes.
+            rows: the changes.
             pictures: the index of the picture in each row; by default the first in all.
         """
-        index = [0] * len(rows) if pictures is None else list(pictures)
         placed = [replace(one, row=row) for row, changes in enumerate(rows) for one in changes]
-        # The layers before run once for each picture, and not for each row.
-        repeated = Intervention("effects", "tokens", (layer,), lambda x, _: x[index])
-        after = ForwardPass(self.model)
-        with intervene(self.model, [repeated, *placed]), after.listening_to_features():
-            out = run(self.model, self.images)
-        return self._end(after, out, index)  # a function may run the model, unchanged
+        return self._measured(placed, torch.tensor([0] * len(rows) if pictures is None else list(pictures)))
 
     def tokens(self) -> Tokens:
         """Returns the order of the sequence: prefix tokens and patches."""
-        description, count = self.before.description, self.before.tokens()[0].shape[1]
-        return find_tested_tokens(self.model, description, description.first_attention, count, self.images.shape)
+        description = self.seen.description
+        first, shape = description.first_attention, self.images.shape
+        return find_tested_tokens(self.model, description, first, self.num_tokens, shape)
 
-    def _count(self, x: torch.Tensor, _: RunningLayer) -> torch.Tensor:
-        self.heads.append(x.shape[1])  # (B, h, T, d)
-        return x
+    def _measured(self, changes: list[Intervention], pictures: torch.Tensor) -> torch.Tensor:
+        # The output of the pictures with these indices, each row of them with its changes.
+        def check(x: torch.Tensor, _: RunningLayer) -> torch.Tensor:
+            if len(x) != len(pictures):
+                raise ValueError(
+                    f"the layers are given {len(x)} sequences for {len(pictures)} pictures, so it is not known which "
+                    "belongs to which picture: measure the model inside"
+                )
+            self.num_tokens = x.shape[1]
+            return x
 
-    def _end(self, seen: ForwardPass, out: Any, pictures: list[int]) -> torch.Tensor:
-        # The measured output of a pass, as `end`, for n rows with these pictures.
+        first = Intervention("effects", "tokens", (0,), check, only_reads=True)
+        with intervene(self.model, [first, *changes]), self.seen.listening_to_features():
+            out = run(self.model, self.images[pictures.to(self.images.device)])
+        return self._end(out, pictures.tolist())  # a function may run the model, unchanged
+
+    def _end(self, out: Any, pictures: list[int]) -> torch.Tensor:
+        # The measured output, as `end`, for n rows with these pictures.
         if callable(self.of):
             return need_finite("what of gives", _numbers(self.of, out, len(pictures)))
         if isinstance(self.of, (list, tuple)):
-            every = torch.stack([_numbers(one, out, len(pictures)) for one in self.of])  # (B, n)
-            return need_finite("what of gives", every[pictures, range(len(pictures))])
+            every = {picture: _numbers(self.of[picture], out, len(pictures)) for picture in set(pictures)}
+            found = torch.stack([every[picture][row] for row, picture in enumerate(pictures)])
+            return need_finite("what of gives", found)
         if self.of == "logits":
             return logits_of(out)
-        assert seen.features is not None  # the last layer has run
-        return seen.features if self.of == "tokens" else seen.features[:, self._token(seen.features.shape[1])]
+        features = self.seen.features
+        assert features is not None  # the last layer has run
+        return features if self.of == "tokens" else features[:, self._token(features.shape[1])]
 
     def _token(self, count: int) -> int:
         if is_int(self.of):

@@ -1,10 +1,8 @@
 """How much a part matters: the change of the model's output without a head, branch, layer or patch."""
 
+import math
 import sys
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
 
 import torch
 import torch.nn.functional as F
@@ -16,6 +14,7 @@ from vit_course._support.inputs.rules import is_int, one_of, shown
 from vit_course._support.inputs.tensors import check_floats, check_module, check_numbers, need_finite
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.interpret import mean_and_error
+from vit_course.maps.interventions.activation_cache import run_with_cache
 from vit_course.maps.interventions.effect_baseline import Baseline, Of
 from vit_course.maps.interventions.intervention import Intervention
 from vit_course.maps.interventions.make_interventions import By, hide, without_branch, without_head, without_layer
@@ -25,7 +24,6 @@ from vit_course.maps.run_model import check_evaluated
 KIND = one_of("heads", "patches", "branches", "layers")
 BRANCHES = ("attention", "mlp")
 REPLACED = {"heads": ("heads",), "branches": BRANCHES, "layers": ("layer",)}  # the places that each kind changes
-Change = tuple[int, Intervention]  # the layer in which it begins, and the change
 
 
 @dataclass(frozen=True)
@@ -110,12 +108,11 @@ def effects(
     - a function: after - before, with its sign, in the function's own unit. For a logit difference, for example, an
       effect below 0 means that the part favoured the first class.
 
-    A pass starts at the layer that is changed, and shares a batch with other changes and pictures.
+    Each row of a batch is a picture with one change; a batch may hold several pictures.
 
     Args:
         model: as in `intervene`, in eval mode.
-        images: B pictures, as the model takes them. The effects on several are computed one picture after the other, or
-            a few at once.
+        images: B pictures, as the model takes them. The effects on several are computed one picture after the other.
         kind: "heads", "patches", "branches" or "layers".
         of: "logits"; "class token", or the index of a token; or a function from what the model returns for n rows to
             one number for each, (n,), such as `lambda out: out.logits[:, 3] - out.logits[:, 5]`. The rows are pictures
@@ -153,27 +150,27 @@ def effects(
     _check_together(images, kind, of, by, block)
     check_evaluated(model)
     with torch.no_grad(), unrecorded():
-        baseline = Baseline(model, images[:1], kind, _of(of, range(1)))
+        baseline = Baseline(model, images, of, batch_size)
         if isinstance(by, torch.Tensor) and len(by) == 1:
             by = mean_activations(model, by, REPLACED[kind], progress=False)
-        shape, changes = _changes(baseline, kind, None if isinstance(by, torch.Tensor) else by, block)
-        each = torch.full((len(images), len(changes)), torch.nan)
+        shape = _shape(baseline, kind, block)
+        each = torch.full((len(images), math.prod(shape)), torch.nan)
+        rows = torch.cartesian_prod(torch.arange(len(images)), torch.arange(each.shape[1]))  # picture, change
         try:
-            with tqdm(total=each.numel(), desc=kind, leave=False, file=sys.stdout, disable=not progress) as bar:
-                for group in _groups(len(images), changes, batch_size):
-                    if group.start:
-                        baseline = Baseline(model, images[group.start : group.stop], kind, _of(of, group))
-                    made = [changes]
-                    if isinstance(by, torch.Tensor):
-                        others = (mean_activations(model, by[[i]], REPLACED[kind], progress=False) for i in group)
-                        made = [_changes(baseline, kind, other, block)[1] for other in others]
-                    for layer, rows in _batches(changes, len(group), batch_size):
-                        pictures, places = map(list, zip(*rows, strict=True))
-                        ones = [[made[picture % len(made)][place][1]] for picture, place in rows]
-                        after = baseline.changed(layer, ones, pictures)
-                        found = _size(baseline.end[pictures], after, of)
-                        each[[group[picture] for picture in pictures], places] = need_finite("effects", found).to(each)
-                        bar.update(len(rows))
+            with tqdm(total=len(rows), desc=kind, leave=False, file=sys.stdout, disable=not progress) as bar:
+                for batch in rows.split(batch_size):
+                    pictures, changes = batch.unbind(dim=1)
+                    made = {}
+                    for picture in pictures.unique().tolist():
+                        other = by
+                        if isinstance(by, torch.Tensor):  # each picture has its own
+                            other = mean_activations(model, by[[picture]], REPLACED[kind], progress=False)
+                        made[picture] = _changes(baseline, kind, shape, other, block)
+                    ones = [[made[picture][change]] for picture, change in batch.tolist()]
+                    after = baseline.changed(ones, pictures.tolist())
+                    found = _size(baseline.end[pictures.to(baseline.end.device)], after, of)
+                    each[pictures, changes] = need_finite("effects", found).to(each)
+                    bar.update(len(batch))
         except KeyboardInterrupt:
             if (whole := ~each.isnan().any(dim=1)).any():
                 each[~whole] = torch.nan  # a mean is over the same pictures everywhere
@@ -196,52 +193,39 @@ def _check_together(images: torch.Tensor, kind: str, of: Of, by: By | None, bloc
         raise ValueError(f"of must be one function, or a function for each of {len(images)} pictures, got {shown(of)}")
 
 
-def _of(of: Of, group: range) -> Of:
-    # What is measured of a group of pictures.
-    return [of[picture] for picture in group] if isinstance(of, (list, tuple)) else of
-
-
-def _changes(baseline: Baseline, kind: str, by: By | None, block: int) -> tuple[tuple[int, ...], list[Change]]:
-    # The shape of `Effects.values`, and the changes in its order.
-    layers = range(len(baseline.before.outputs))
-    by = ("token mean" if kind == "heads" else "zero") if by is None else by
+def _shape(baseline: Baseline, kind: str, block: int) -> tuple[int, ...]:
+    # That of `Effects.values`.
+    layers = len(baseline.seen.description.blocks)
     if kind == "heads":
-        if len(set(baseline.heads)) > 1:
+        _, cache = run_with_cache(baseline.model, baseline.images[:1], ["blocks.*.heads"])
+        counts = [one.shape[1] for one in cache.values()]
+        if len(set(counts)) > 1:
             raise ValueError(
-                f"layers have different numbers of heads, {baseline.heads}, but a table needs the same number in all "
-                "layers"
+                f"layers have different numbers of heads, {counts}, but a table needs the same number in all layers"
             )
-        made = [(layer, without_head(layer, head, by)) for layer in layers for head in range(baseline.heads[0])]
-        return (len(layers), baseline.heads[0]), made
+        return layers, counts[0]
     if kind == "patches":
         rows, columns = baseline.tokens().grid
-        shape = -(-rows // block), -(-columns // block)
-        return shape, [(0, hide(part)) for part in blocks_of((rows, columns), block)]
+        return -(-rows // block), -(-columns // block)
+    return (layers, len(BRANCHES)) if kind == "branches" else (layers,)
+
+
+def _changes(baseline: Baseline, kind: str, shape: tuple[int, ...], by: By | None, block: int) -> list[Intervention]:
+    # In the order of `Effects.values`.
+    by = ("token mean" if kind == "heads" else "zero") if by is None else by
+    if kind == "heads":
+        return [without_head(layer, head, by) for layer in range(shape[0]) for head in range(shape[1])]
+    if kind == "patches":
+        return [hide(part) for part in blocks_of(baseline.tokens().grid, block)]
     if kind == "layers":
-        return (len(layers),), [(layer, without_layer(layer, by)) for layer in layers]
-    made = [(layer, without_branch(layer, branch, by)) for layer in layers for branch in BRANCHES]
-    return (len(layers), len(BRANCHES)), made
+        return [without_layer(layer, by) for layer in range(shape[0])]
+    return [without_branch(layer, branch, by) for layer in range(shape[0]) for branch in BRANCHES]
 
 
 def blocks_of(grid: tuple[int, int], side: int) -> list[list[int]]:
     """Returns the patches of each block of side x side, row by row; the last ones in a row or column may be smaller."""
     patches = torch.arange(grid[0] * grid[1]).view(grid)
     return [part.flatten().tolist() for band in patches.split(side) for part in band.split(side, dim=1)]
-
-
-def _groups(count: int, changes: list[Change], batch_size: int) -> Iterator[range]:
-    # Yields the pictures whose changes run together: the first alone, then as many as fill the batches of a layer.
-    most = max(Counter(layer for layer, _ in changes).values())
-    yield range(1)
-    size = max(1, batch_size // most)
-    yield from (range(start, min(start + size, count)) for start in range(1, count, size))
-
-
-def _batches(changes: list[Change], pictures: int, batch_size: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    # Yields a layer, and (picture, index of a change) for each row of a batch of changes that begin there.
-    for layer, group in groupby(range(len(changes)), key=lambda place: changes[place][0]):
-        rows = [(picture, place) for place in group for picture in range(pictures)]
-        yield from ((layer, rows[start : start + batch_size]) for start in range(0, len(rows), batch_size))
 
 
 def _size(before: torch.Tensor, after: torch.Tensor, of: Of) -> torch.Tensor:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+import torch
 from torch import nn
 
 from vit_course._support.inputs.rules import shown
@@ -12,7 +13,7 @@ from vit_course.maps.hooks import hooked
 from vit_course.maps.interventions.intervention import Intervention
 from vit_course.maps.interventions.intervention_hooks import InterventionHooks
 from vit_course.maps.models.description import need_description
-from vit_course.maps.run_model import UNCOMPILED
+from vit_course.maps.run_model import UNCOMPILED, check_not_checkpointed
 
 
 @contextmanager
@@ -34,9 +35,9 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
 
     Raises:
         TypeError: not a module, or not an intervention.
-        ValueError: a model that nobody has described, or a layer that it does not have. When the model runs: an
-            index of a head, patch or token that it does not have; or a layer that computes in a way that cannot be
-            changed.
+        ValueError: a model that nobody has described, a layer that it does not have, or activation checkpointing.
+            When the model runs: an index of a head, patch or token that it does not have; or a layer that computes in a
+            way that cannot be changed.
     """
     check_module("model", model)
     if not isinstance(interventions, Iterable):
@@ -46,6 +47,8 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
         if not isinstance(one, Intervention):
             raise TypeError(f"interventions must be made by without_head, hide and so on, got {shown(one)}")
     description = need_description(model)
+    if torch.is_grad_enabled():
+        check_not_checkpointed(model)
     if (outer := active_mode(description.inside)) is not None:  # it stands back while this block runs
         interventions = [*outer.interventions, *interventions]
     hooks = InterventionHooks(description, interventions, {} if outer is None else dict(outer.learned))

@@ -44,6 +44,7 @@ class InterventionHooks:
         self.ran: set[int] = set()
         self.images: torch.Size | None = None  # (B, C, H, W) of this pass
         self.cutting: nn.Module | None = None  # the outermost module that cuts the images into patches
+        self.passes = 0  # of the model inside, in a call of the module around it
         self.whole = False  # the whole model is running, and not a part of it alone
         self.known: dict[tuple, Tokens] = {}
 
@@ -51,6 +52,8 @@ class InterventionHooks:
         """Returns the hooks, to be registered."""
         before, always = {"with_kwargs": True}, {"always_call": True}
         hooks: list[HookSpec] = []
+        if self.description.path:
+            hooks.append((self.description.model.register_forward_pre_hook, self._begin_call, before))
         for module in self.description.image_takers:
             hooks.append((module.register_forward_pre_hook, self._begin, before))
             hooks.append((module.register_forward_hook, self._end, always))
@@ -65,7 +68,8 @@ class InterventionHooks:
                     hooks.append((part.register_forward_hook, partial(self._leave_part, index), always))
             elif index in self.changes:
                 hooks.append((block.register_forward_pre_hook, partial(self._enter, index), before))
-                hooks.append((block.register_forward_hook, partial(self._leave, index), always))
+                # Before the hooks of others, which are to see what is changed.
+                hooks.append((block.register_forward_hook, partial(self._leave, index), always | {"prepend": True}))
         return hooks
 
     def learn(self) -> None:
@@ -80,11 +84,23 @@ class InterventionHooks:
         # Whether this thread runs the model with these interventions, and not with more of them.
         return threading.get_ident() == self.thread and active_mode(self.description.inside) is self.mode
 
+    def _begin_call(self, module: nn.Module, args: tuple, kwargs: dict) -> None:
+        # A module around the model runs, which may run it several times.
+        if self._here():
+            self.passes = 0
+
     def _begin(self, module: nn.Module, args: tuple, kwargs: dict) -> None:
         if not self._here() or self.cutting is not None:
             return
         pictures = pictures_in((*args, *kwargs.values()))
         self.cutting, self.whole = module, module is self.description.inside
+        self.passes = 1 if module is self.description.model else self.passes + 1
+        values = [one for one in self.mode.interventions if one.only_reads or one.pictures is not None]
+        if self.passes > 1 and self.description.path and values:
+            raise ValueError(
+                f"{type(self.description.model).__name__} runs the {self.description.name} inside it several times in "
+                "a pass, so its layers have no single value: give the model inside"
+            )
         self.images = pictures[0].shape if pictures else None
         self.ran.clear()
         self.mode.abandon()  # the last pass may have stopped within a layer
@@ -154,6 +170,8 @@ class InterventionHooks:
             self.mode.abandon()
             return None
         tokens = first_tensor(output)
+        if tokens is running.given:  # to which the layer has added in place
+            tokens = running.start
         if not isinstance(tokens, torch.Tensor) or tokens.shape != running.tokens.shape:
             found = tuple(tokens.shape) if isinstance(tokens, torch.Tensor) else type(tokens).__name__
             raise ValueError(

@@ -49,7 +49,12 @@ class InterventionMode(AttentionInterventions):
 
     def mark_attention(self, x: torch.Tensor) -> None:
         """Says that x is what the attention of the running layer gives, so that its branch is known."""
-        if self.running is not None:
+        if self.running is not None and isinstance(x, torch.Tensor):
+            if x is self.running.tokens and self.running.met["mlp"]:
+                raise ValueError(
+                    f"the attention of layer {self.running.index} ({self.running.path}) adds its tokens itself: "
+                    "describe the module inside it that attends"
+                )
             self.running.attention[x] = True
 
     def end_part(self, part: nn.Module) -> None:
@@ -135,7 +140,10 @@ class InterventionMode(AttentionInterventions):
     def _follow(self, name: str, given: tuple, result: object) -> None:
         # Marks what is computed from the output of the attention, as far as the addition to the tokens.
         now = self.running
-        if now is None or result is now.tokens or not self.asked("attention", "mlp", "neurons"):
+        if now is None or not self.asked("attention", "mlp", "neurons"):
+            return
+        if result is now.tokens:  # which has the attention, and is none
+            now.attention.pop(result, None)
             return
         inputs = [one for one in flat(given) if isinstance(one, torch.Tensor)]
         if not any(one in now.attention for one in inputs):
@@ -145,7 +153,7 @@ class InterventionMode(AttentionInterventions):
                 now.attention[one] = True
         beside = [one for one in inputs if one.ndim == 3 and one.shape[:2] == now.tokens.shape[:2]]
         if name in ADDITIONS | JOINS and not all(one in now.attention for one in beside):
-            now.met["attention"] += 1  # together with something else, so that it cannot be told when it is added
+            now.met["attention"] += 2  # with something else than the tokens: as if it were added twice, it is refused
 
     def _are_neurons(self, x: torch.Tensor, weight: torch.Tensor) -> bool:
         # Whether a linear layer takes an inner width M back to the width D of the tokens, behind the attention.

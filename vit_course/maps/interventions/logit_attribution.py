@@ -130,9 +130,9 @@ def _read_linearly(
             logits = logits_of(run(model, images))
         check_classes(classes, logits)
 
-        def read(tokens: torch.Tensor) -> torch.Tensor:
+        def read(tokens: torch.Tensor, pictures: torch.Tensor = images) -> torch.Tensor:
             with hooked(fixed.hooks()):
-                return logits_of(seen.read(images, tokens)).gather(1, classes.clone()[:, None])[:, 0]
+                return logits_of(seen.read(pictures, tokens)).gather(1, classes.clone()[:, None])[:, 0]
 
         last = seen.tokens()[-1].clone()
         with torch.enable_grad():
@@ -140,6 +140,10 @@ def _read_linearly(
             (reading,) = torch.autograd.grad(logit.sum(), last)
         with torch.no_grad():
             last, rest = last.detach(), read(torch.zeros_like(last))
+            noise = torch.randn(images.shape, generator=torch.Generator().manual_seed(0)).to(images)
+            check_sum(
+                "the head reads more than the tokens after the last layer", read(torch.zeros_like(last), noise), rest
+            )
             what = (
                 "with fixed scales of the norms, the logit is not a linear function of the tokens after the last layer"
             )

@@ -7,7 +7,7 @@ from vit_course._support.inputs.tensors import check_floats, check_module, need_
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.interventions.added_by_heads import is_close
 from vit_course.maps.interventions.forward_pass import ForwardPass
-from vit_course.maps.run_model import logits_of, run
+from vit_course.maps.run_model import check_evaluated, logits_of, run
 
 
 @torch.no_grad()
@@ -31,6 +31,7 @@ def logit_lens(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
     """
     check_module("model", model)
     check_floats("images", images)
+    check_evaluated(model)
     seen = ForwardPass(model)
     with seen.listening():
         logits = logits_of(run(model, images))
@@ -44,8 +45,13 @@ def lens_of(seen: ForwardPass, images: torch.Tensor, logits: torch.Tensor) -> to
         ValueError: as `logit_lens`.
     """
     tokens = torch.stack(seen.tokens(), dim=1)  # (B, L + 1, T, D)
-    with unrecorded():
-        lens = logits_of(seen.read(images, tokens.flatten(0, 1))).unflatten(0, tokens.shape[:2])
+    try:
+        with unrecorded():
+            lens = logits_of(seen.read(images, tokens.flatten(0, 1))).unflatten(0, tokens.shape[:2])
+    except (RuntimeError, TypeError, IndexError) as error:
+        raise ValueError(
+            f"what follows the layers reads more than their tokens, so it has no logit lens: {error}"
+        ) from error
     if not is_close(lens[:, -1], logits):
         raise ValueError("the head reads more than the tokens after the last layer, so it has no logit lens")
     return lens

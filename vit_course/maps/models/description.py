@@ -52,7 +52,7 @@ class Description:
         parameters, names = dict(self.inside.named_parameters()), ()
         for name, path in self.family.tokens.items():
             held = parameters.get(path)
-            if held is None and not self.family.is_tested:
+            if held is None and self.family.has_all:
                 raise ValueError(f"the description of {self.name} says {path!r}, but it has no such parameter")
             count = 0 if held is None else held.shape[-2] if held.ndim > 1 else 1
             names += (name,) if count == 1 and name != "register" else numbered(name, count)

@@ -20,6 +20,7 @@ class Family:
         tokens: the tokens before the patches, in their order: a name -> the parameter that holds them.
         norm: the norm after the last layer, if all tokens go through one.
         refused: why a model of this family has no maps over all patches, if it has none.
+        has_all: whether every model has all of these tokens, so that one that is missing is an error.
         is_tested: whether the tests of this package show that the order of the tokens is as described.
     """
 
@@ -29,6 +30,7 @@ class Family:
     tokens: Mapping[str, str] = field(default_factory=dict)
     norm: str = ""
     refused: str = ""
+    has_all: bool = False
     is_tested: bool = True
 
 
@@ -53,8 +55,8 @@ TIMM = Family(
     "norm",
 )
 NAFLEX = replace(TIMM, patches="embeds.proj", tokens={CLASS: "embeds.cls_token", "register": "embeds.reg_token"})
-# The authors' code of DINO, DINOv2 and DINOv3 has timm's names, but for the registers.
-DINO = replace(TIMM, tokens={CLASS: "cls_token", "register": "register_tokens"})
+# The authors' code of DINOv2 and DINOv3 has timm's names, but for the registers.
+DINOV2 = replace(TIMM, tokens={CLASS: "cls_token", "register": "register_tokens"})
 DINOV3 = replace(TIMM, tokens={CLASS: "cls_token", "register": "storage_tokens"})
 TORCHVISION = Family(
     "encoder.layers", "self_attention", "conv_proj", {CLASS: "class_token"}, "encoder.ln"
@@ -94,8 +96,7 @@ FAMILIES: tuple[tuple[str, tuple[str, ...], Family], ...] = (
     ("timm.models", ("VisionTransformer", "VisionTransformerDistilled", "VisionTransformerRelPos"), TIMM),
     ("timm.models", ("Eva", "Beit"), TIMM),
     ("timm.models", ("NaFlexVit",), NAFLEX),
-    ("vision_transformer", ("VisionTransformer",), DINO),
-    ("dinov2", ("DinoVisionTransformer",), DINO),
+    ("dinov2", ("DinoVisionTransformer",), DINOV2),
     ("dinov3", ("DinoVisionTransformer",), DINOV3),
     ("vit_pytorch.vit", ("ViT",), VIT_PYTORCH),
     ("vit_pytorch.simple_vit", ("SimpleViT",), VIT_PYTORCH),
@@ -138,15 +139,19 @@ def describe(
     """
     if not isinstance(kind, type) or not issubclass(kind, nn.Module):
         raise TypeError(f"kind must be a class of modules, such as type(model), got {shown(kind)}")
-    _OF_USERS[kind] = Family(blocks, attention, patches or "", dict(tokens or {}), norm, is_tested=False)
+    _OF_USERS[kind] = Family(blocks, attention, patches or "", dict(tokens or {}), norm, has_all=True, is_tested=False)
 
 
 def family_of(kind: type) -> Family | None:
-    """Returns the family of a class of models, or of the nearest class that it is derived from; else None."""
+    """Returns the family of a class of models, or of the nearest class that it is derived from; else None.
+
+    What somebody derives from a library's class may arrange its tokens in another way, so it is not taken as tested.
+    """
     for each in kind.__mro__:
         if each in _OF_USERS:
             return _OF_USERS[each]
         for place, names, family in FAMILIES:
             if each.__name__ in names and f"{each.__module__}.".startswith(f"{place}."):
-                return family
+                is_librarys = kind.__module__.partition(".")[0] == place.partition(".")[0]
+                return family if is_librarys else replace(family, is_tested=False)
     return None

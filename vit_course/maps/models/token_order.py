@@ -4,7 +4,6 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
@@ -32,9 +31,6 @@ class Order(NamedTuple):
     patches: tuple[int, ...]
     beyond: tuple[int, ...]
     own: bool
-
-
-_found: WeakKeyDictionary[nn.Module, dict[tuple, Order | None]] = WeakKeyDictionary()
 
 
 class _Arrived(Exception):
@@ -81,7 +77,7 @@ def find_tested_tokens(
 def probe_order(
     model: nn.Module, first: str, channels: int, geometry: PatchGeometry, corners: tuple[int, ...] = (0, 1)
 ) -> Order | None:
-    """Which patch each token shows, found on a copy of the model, once for each geometry.
+    """Which patch each token shows, found on a copy of the model.
 
     About 2 log2(N) random images run as far as the first attention layer. The N patches are numbered in binary, and for
     each binary digit there are two images: in one, the patches with this digit change; in the other, those without it.
@@ -99,11 +95,7 @@ def probe_order(
     Returns:
         None if the model cannot be copied or run in this way, for example because it takes other arguments.
     """
-    known = _found.setdefault(model, {})
-    key = (first, channels, geometry, corners)
-    if key not in known:
-        known[key] = _probed(model, first, channels, geometry, corners if geometry.fills_cells else ())
-    return known[key]
+    return _probed(model, first, channels, geometry, corners if geometry.fills_cells else ())
 
 
 @torch.no_grad()
@@ -160,7 +152,7 @@ def _tokens_of(model: nn.Module, first: str, images: torch.Tensor) -> torch.Tens
     try:
         # Neither recordings nor interventions see the copy, and no random number of the caller's is used up.
         with torch.random.fork_rng(devices=list(cuda_devices)), UNCOMPILED, torch._C.DisableTorchFunction():
-            copied = copy.deepcopy(model).eval()
+            copied = copy.deepcopy(model, _detached(model)).eval()
             for module in copied.modules():
                 for hooks in ("_forward_hooks", "_forward_pre_hooks"):
                     (own_attribute(module, hooks) or {}).clear()
@@ -178,6 +170,12 @@ def _tokens_of(model: nn.Module, first: str, images: torch.Tensor) -> torch.Tens
     # As many tokens as images may stand in either order: the last image is the first one again.
     turned = tokens.shape[1] == count and not torch.allclose(tokens[-1], tokens[0], rtol=1e-3, atol=1e-3)
     return tokens.transpose(0, 1) if turned else tokens
+
+
+def _detached(model: nn.Module) -> dict[int, torch.Tensor]:
+    # What stands in a copy for the tensors that modules have kept with their graph, which cannot be copied.
+    kept = (value for module in model.modules() for value in vars(module).values())
+    return {id(one): one.detach() for one in kept if isinstance(one, torch.Tensor) and not one.is_leaf}
 
 
 def _check_order(order: Order, name: str, found: Tokens) -> None:
