@@ -397,6 +397,26 @@ class LastOfTimm(timm.models.vision_transformer.VisionTransformer):
         return torch.cat([x.flatten(1, -2) + self.pos_embed[:, 1:], self.cls_token.expand(len(x), -1, -1)], dim=1)
 
 
+class DinoVisionTransformer(timm.models.vision_transformer.VisionTransformer):
+    """The parts of the authors' DINOv2 by their names, in timm's code."""
+
+    def __init__(self):
+        super().__init__(img_size=SIZE, patch_size=8, embed_dim=24, depth=2, num_heads=3)
+        self.register_tokens = nn.Parameter(torch.randn(1, 2, 24))
+
+    def _pos_embed(self, x):
+        x = super()._pos_embed(x)
+        return torch.cat([x[:, :1], self.register_tokens.expand(len(x), -1, -1), x[:, 1:]], dim=1)
+
+
+DinoVisionTransformer.__module__ = "dinov2.models.vision_transformer"
+
+
+def test_the_authors_dinov2_is_known_by_its_names_and_tested():
+    tokens = recorded(DinoVisionTransformer().eval(), torch.randn(2, 3, *SIZE)).tokens()
+    assert tokens.prefix == ("class token", "register 1", "register 2") and tokens.tested
+
+
 def test_what_is_derived_from_a_librarys_class_is_tested():
     model = LastOfTimm(img_size=SIZE, patch_size=8, embed_dim=24, depth=2, num_heads=3).eval()
     with pytest.raises(ValueError, match="was tested"):

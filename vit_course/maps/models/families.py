@@ -55,9 +55,9 @@ TIMM = Family(
     "norm",
 )
 NAFLEX = replace(TIMM, patches="embeds.proj", tokens={CLASS: "embeds.cls_token", "register": "embeds.reg_token"})
-# The authors' code of DINOv2 and DINOv3 has timm's names, but for the registers.
-DINOV2 = replace(TIMM, tokens={CLASS: "cls_token", "register": "register_tokens"})
-DINOV3 = replace(TIMM, tokens={CLASS: "cls_token", "register": "storage_tokens"})
+# The authors' code of DINOv2 and DINOv3, which is in no package, has timm's names, but for the registers.
+DINOV2 = replace(TIMM, tokens={CLASS: "cls_token", "register": "register_tokens"}, is_tested=False)
+DINOV3 = replace(TIMM, tokens={CLASS: "cls_token", "register": "storage_tokens"}, is_tested=False)
 TORCHVISION = Family(
     "encoder.layers", "self_attention", "conv_proj", {CLASS: "class_token"}, "encoder.ln"
 )  # fmt: skip
