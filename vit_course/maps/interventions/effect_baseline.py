@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -46,8 +47,9 @@ class Baseline:
         placed = [replace(one, row=row) for row, changes in enumerate(rows) for one in changes]
         return self._measured(placed, torch.tensor([0] * len(rows) if pictures is None else list(pictures)))
 
+    @cached_property
     def tokens(self) -> Tokens:
-        """Returns the order of the sequence: prefix tokens and patches."""
+        """The order of the sequence: prefix tokens and patches."""
         description = self.seen.description
         first, shape = description.first_attention, self.images.shape
         return find_tested_tokens(self.model, description, first, self.num_tokens, shape)
@@ -85,7 +87,7 @@ class Baseline:
     def _token(self, count: int) -> int:
         if is_int(self.of):
             return resolve_indices("token", need_indices("token", self.of), count, "of")[0]
-        prefix = self.tokens().prefix
+        prefix = self.tokens.prefix
         if self.of not in prefix:
             names = ", ".join(map(repr, ("logits", *prefix)))
             raise ValueError(f"of must be {names}, the index of a token or a function, got {shown(self.of)}")

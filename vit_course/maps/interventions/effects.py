@@ -155,17 +155,20 @@ def effects(
             by = mean_activations(model, by, REPLACED[kind], progress=False)
         shape = _shape(baseline, kind, block)
         each = torch.full((len(images), math.prod(shape)), torch.nan)
+
+        def changes_of(picture: int) -> list[Intervention]:
+            other = by
+            if isinstance(by, torch.Tensor):  # each picture has its own
+                other = mean_activations(model, by[[picture]], REPLACED[kind], progress=False)
+            return _changes(baseline, kind, shape, other, block)
+
+        made: dict[int, list[Intervention]] = {}  # the changes of the pictures of a batch
         rows = torch.cartesian_prod(torch.arange(len(images)), torch.arange(each.shape[1]))  # picture, change
         try:
             with tqdm(total=len(rows), desc=kind, leave=False, file=sys.stdout, disable=not progress) as bar:
                 for batch in rows.split(batch_size):
                     pictures, changes = batch.unbind(dim=1)
-                    made = {}
-                    for picture in pictures.unique().tolist():
-                        other = by
-                        if isinstance(by, torch.Tensor):  # each picture has its own
-                            other = mean_activations(model, by[[picture]], REPLACED[kind], progress=False)
-                        made[picture] = _changes(baseline, kind, shape, other, block)
+                    made = {one: made.get(one) or changes_of(one) for one in pictures.unique().tolist()}
                     ones = [[made[picture][change]] for picture, change in batch.tolist()]
                     after = baseline.changed(ones, pictures.tolist())
                     found = _size(baseline.end[pictures.to(baseline.end.device)], after, of)
@@ -205,7 +208,7 @@ def _shape(baseline: Baseline, kind: str, block: int) -> tuple[int, ...]:
             )
         return layers, counts[0]
     if kind == "patches":
-        rows, columns = baseline.tokens().grid
+        rows, columns = baseline.tokens.grid
         return -(-rows // block), -(-columns // block)
     return (layers, len(BRANCHES)) if kind == "branches" else (layers,)
 
@@ -216,7 +219,7 @@ def _changes(baseline: Baseline, kind: str, shape: tuple[int, ...], by: By | Non
     if kind == "heads":
         return [without_head(layer, head, by) for layer in range(shape[0]) for head in range(shape[1])]
     if kind == "patches":
-        return [hide(part) for part in blocks_of(baseline.tokens().grid, block)]
+        return [hide(part) for part in blocks_of(baseline.tokens.grid, block)]
     if kind == "layers":
         return [without_layer(layer, by) for layer in range(shape[0])]
     return [without_branch(layer, branch, by) for layer in range(shape[0]) for branch in BRANCHES]
