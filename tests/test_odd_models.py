@@ -387,7 +387,9 @@ def test_hooks_of_others_see_what_is_changed():
     model.blocks[1].register_forward_hook(lambda *given: seen.append((given[1][0], given[2])))
     with torch.no_grad(), intervene(model, [without_layer(1)]):
         model(images)
-    assert torch.equal(*seen[0])
+        with intervene(model, [patched(2, 1, torch.ones(1, 13, WIDTH))]):
+            model(images)
+    assert torch.equal(*seen[0]) and (seen[1][0][:, 2] == 1).all()
 
 
 class LastOfTimm(timm.models.vision_transformer.VisionTransformer):

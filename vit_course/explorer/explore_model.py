@@ -80,7 +80,7 @@ def explore(
             query marks the same content in both.
         titles: a name for each of several panels; by default those of the files or the models, or letters.
         effects: what to compute at once for "Effect of each head" and "Test it", so that it is available without a
-            kernel: True for each head replaced by the mean over its tokens, in about half as many forward passes as
+            kernel: True for each head replaced by the mean over its tokens, in as many forward passes as
             there are heads; or several of "token mean", "zero", and "patches", hidden in at most 100 blocks. With a
             kernel the page computes the rest on demand.
         phrases: for a `training.Contrastive` as the model: sentences that become its classes, and with which the view

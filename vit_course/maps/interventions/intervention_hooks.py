@@ -9,6 +9,7 @@ from torch import nn
 
 from vit_course.maps.active_interventions import active_mode, unrecorded
 from vit_course.maps.hooks import HookSpec
+from vit_course.maps.interventions.attention_interventions import swap
 from vit_course.maps.interventions.indices import resolve_indices
 from vit_course.maps.interventions.intervention import Intervention, RunningLayer
 from vit_course.maps.interventions.intervention_mode import InterventionMode
@@ -116,9 +117,9 @@ class InterventionHooks:
             path = self.layers[left[0]][0]
             raise ValueError(f"layer {left[0]} ({path}) did not run as a module, so nothing was changed there")
 
-    def _enter(self, index: int, block: nn.Module, args: tuple, kwargs: dict) -> None:
+    def _enter(self, index: int, block: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
         if not self._here():
-            return
+            return None
         path, changes = self.layers[index][0], self.changes.get(index, [])
         if self.whole and index in self.ran:
             raise ValueError(f"layer {index} ({path}) runs more than once in a pass, so it has no single value")
@@ -134,6 +135,9 @@ class InterventionHooks:
         if isinstance(block, nn.ModuleList):
             running.parts = set(block)
         self.mode.enter(running)
+        if running.parts is not None or running.start is None or running.start is tokens:
+            return None
+        return swap(args, kwargs, tokens, running.start)  # for the hooks of others too
 
     def _attended(self, module: nn.Module, args: tuple, output: Any) -> None:
         # Marks what the attention gives, so that it is known which branch is added to the tokens.
