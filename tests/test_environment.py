@@ -41,7 +41,8 @@ EXTRA_OF = {
     "teaching.classroom": "classroom", "teaching.site": "site", "teaching.kit": "kit",
 }  # fmt: skip
 # Looked for before they are used, because their models can be recorded without them; or named in annotations alone.
-WHERE_THERE = {"pretrained.published": {"huggingface_hub"}, "explorer.prepared": {"transformers"}, "_support.inputs.class_names": {"timm"},
+WHERE_THERE = {"explorer.prepared": {"transformers"}, "_support.inputs.class_names": {"timm"},
+               "pretrained.published": {"huggingface_hub"},  # which comes with timm and transformers
                "explorer.widget": {"matplotlib"}, "_support.widgets.widget": {"matplotlib"}}  # fmt: skip
 
 
