@@ -174,8 +174,6 @@ class InterventionHooks:
             self.mode.abandon()
             return None
         tokens = first_tensor(output)
-        if tokens is running.given:  # to which the layer has added in place
-            tokens = running.start
         if not isinstance(tokens, torch.Tensor) or tokens.shape != running.tokens.shape:
             found = tuple(tokens.shape) if isinstance(tokens, torch.Tensor) else type(tokens).__name__
             raise ValueError(
