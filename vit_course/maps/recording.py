@@ -46,7 +46,7 @@ class RecordedMaps:
     """The result of `record_attention`: `by_layer[l]` is a list with one (B, h, T, T) tensor per forward pass.
 
     Queries and keys are kept where possible, so that recording costs next to nothing; maps are computed from them on
-    request. To read a result runs no model and changes none.
+    request. Reading a result runs no model and changes none.
     """
 
     def __init__(
