@@ -81,7 +81,10 @@ def test_gradients_of_other_peoples_models():
         tokens = 1 + size[0] * size[1] // 49
         assert maps.shape == gradients.shape == (2, 3, 3, tokens, tokens) and gradients.isfinite().all(), name
         frozen = attention_gradients(model.requires_grad_(False), images, classes)
-        torch.testing.assert_close(frozen, (maps, gradients), rtol=1e-4, atol=1e-6)
+        if name == "torchvision":  # whose projection is another kernel where it is frozen
+            torch.testing.assert_close(frozen, (maps, gradients), rtol=1e-4, atol=1e-6)
+        else:
+            assert torch.equal(frozen[0], maps) and torch.equal(frozen[1], gradients), name
 
 
 def test_gradients_of_torchvisions_models_are_those_of_the_same_weights_in_ours():

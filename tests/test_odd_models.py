@@ -133,11 +133,11 @@ class ReadsLayers(Described):
         x, every = self.embed(images), []
         for block in self.blocks:
             every.append(x := block(x))
-        return self.head(self.norm(torch.stack([one[: len(x)] for one in every]).mean(0)).mean(1))
+        return self.head(self.norm(torch.stack(every).mean(0)).mean(1))
 
 
 def test_a_head_that_reads_several_layers_has_no_lens():
-    with pytest.raises((ValueError, RuntimeError), match=r"the head reads more than the tokens|stack expects each"):
+    with pytest.raises(ValueError, match="what follows the layers reads more than their tokens"):
         logit_lens(ReadsLayers().eval(), torch.randn(2, 3, *SIZE))
 
 
@@ -298,7 +298,7 @@ class ReadsTwo(Described):
 
 
 def test_a_head_that_reads_two_layers_has_no_parts():
-    with pytest.raises(ValueError, match=r"reads more than the tokens after the last layer|do more than add"):
+    with pytest.raises(ValueError, match="the head reads more than the tokens after the last layer"):
         head_attribution(ReadsTwo().eval(), torch.randn(2, 3, *SIZE), torch.tensor([1, 2]))
 
 

@@ -1,4 +1,4 @@
-"""A pass of the unchanged model, and passes with changes that begin at the first changed layer."""
+"""What is measured of a model for pictures, unchanged and with changes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
