@@ -55,8 +55,8 @@ class Exercise:
 LISTED = tomllib.loads(Path(__file__).with_name("exercises.toml").read_text(encoding="utf-8"))
 # In the order of their numbers.
 EXERCISES: dict[str, Exercise] = {}
-# The failures of each exercise in this kernel, by which the next hint is chosen.
-_failures: Counter[str] = Counter()
+# How often each mistake was made in an exercise in this kernel, by which the next hint is chosen.
+_failures: Counter[tuple[str, str]] = Counter()
 
 
 def load_exercises(package: str) -> list[str]:
@@ -136,7 +136,7 @@ def _verdict(exercise: Exercise, outcome: Outcome, parts: Parts, seconds: float)
         details=mistake.details,
         parts=() if whole else tuple(parts.results),
         notes=notes,
-        next=_next_step(exercise),
+        next=_next_step(exercise, mistake.mistake),
         expected=mistake.expected,
         received=mistake.received,
     )
@@ -151,11 +151,12 @@ def _next_exercise(exercise: Exercise) -> str:
     return f"Exercise {number}, {title}" + ("" if title.endswith("?") else ".")
 
 
-def _next_step(exercise: Exercise) -> str:
-    # Each failure in a notebook suggests one more hint. Outside a notebook, no learner has read the last one.
+def _next_step(exercise: Exercise, mistake: str) -> str:
+    # Whoever makes the same mistake again in a notebook is sent to the next hint, and for a new mistake to the first.
+    # Outside a notebook, no learner has read the last one.
     if kernel_watch.kernel():
-        _failures[exercise.name] += 1
-    hint = min(max(_failures[exercise.name], 1), 3)
+        _failures[exercise.name, mistake] += 1
+    hint = min(max(_failures[exercise.name, mistake], 1), 3)
     last = ", or its solution" if hint == 3 else ""
     return f'Hint {hint} of Exercise {exercise.number}{last}; the section "{exercise.section}".'
 

@@ -77,8 +77,6 @@ def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
         try:
             with calls_restored():
                 function()
-        except _Stop:
-            pass
         except BaseException as error:  # SystemExit and KeyboardInterrupt of the learner's code too
             outcome.error = error
         finally:
@@ -91,13 +89,13 @@ def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
     with all_as_before(), contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         try:
             thread.start()
-            outcome.used = _wait(ended, seconds, thread)
+            outcome.used, working = _wait(ended, seconds, thread)
         except KeyboardInterrupt:  # the stop button
             outcome.interrupted = True
         if not ended.is_set():
             outcome.timed_out = not outcome.interrupted
-            # Not busy: with almost no processor time the code was waiting, with all of its time it was slow itself.
-            outcome.busy = outcome.timed_out and 0.1 * seconds < outcome.used < seconds
+            # Code that still works at the end of a long wait has had too little of the processor.
+            outcome.busy = outcome.timed_out and working and outcome.used < seconds
             outcome.line = _line_of(sys._current_frames().get(thread.ident))
             outcome.still_running = not _stop(thread, ended)
     outcome.printed = len(output.getvalue().splitlines())
@@ -121,18 +119,21 @@ def _warm_up() -> None:
     torch.optim.SGD([torch.zeros(1, requires_grad=True)]).step()
 
 
-def _wait(ended: threading.Event, seconds: float, thread: threading.Thread) -> float:
-    # Waits until the thread has ended or its time is up; returns the processor seconds. The waits are short, because a
-    # long one could not be interrupted on Windows, or by an exception from another thread.
-    began, before, used = time.monotonic(), _processor_time(thread), 0.0
+def _wait(ended: threading.Event, seconds: float, thread: threading.Thread) -> tuple[float, bool]:
+    # Waits until the thread has ended or its time is up; returns the processor seconds, and whether it used a few of
+    # them in the last third of its time by the clock. The waits are short, because a long one could not be interrupted
+    # on Windows, or by an exception from another thread.
+    began, before, used, at_two_thirds = time.monotonic(), _processor_time(thread), 0.0, 0.0
     patience = min(max(TIMES * seconds, seconds + LEAST), seconds + MOST)
     while not ended.is_set() and used < seconds:
         ended.wait(0.1 if seconds > 1 else 0.02)
         clock = time.monotonic() - began
         used = min(clock, _processor_time(thread) - before)
+        if clock < patience * 2 / 3:
+            at_two_thirds = used
         if clock > patience:
             break
-    return used
+    return used, used - at_two_thirds > 0.1 * seconds / 3
 
 
 def _processor_time(thread: threading.Thread) -> float:
