@@ -43,7 +43,7 @@ def solution(name: str):
 
 def made_by(name: str, code: str):
     """The object that the exercise's cell defines, with this code in place of the learner's."""
-    names = dict(_given(name))
+    names = dict(given_names(name))
     exec(compile(code, f"<{name}>", "exec"), names)
     return names[all_exercises()[name][1].answer]
 
@@ -55,7 +55,8 @@ def given(name: str) -> list[str]:
 
 
 @cache
-def _given(name: str) -> dict:
+def given_names(name: str) -> dict:
+    """What the code of `given` defines, by name."""
     names: dict = {}
     for source in given(name):
         exec(compile(source, f"<{name}>", "exec"), names)

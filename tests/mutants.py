@@ -1,8 +1,8 @@
-"""Generates mutants of the worked solutions, with one slip each, which the checks must refuse.
+"""Generates mutants of the worked solutions, with one mistake each, which the checks must refuse.
 
-A slip is one small change of the syntax tree: another axis, another order, a sign, a scale, one more or one less, a
+A mutant is one small change of the syntax tree: another axis, another order, a sign, a scale, one more or one less, a
 term, a call, a setting or a line left out, two lines exchanged, one variable taken for another, train for eval,
-float64 for float32. Some slips change nothing; test_mutants.py lists them with their reason.
+float64 for float32. Some mutants change nothing; equivalent.toml lists them with their reason.
 """
 
 import ast
@@ -22,7 +22,7 @@ KEPT = (ast.Return, ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, a
 
 
 def mutants(source: str) -> Iterator[tuple[str, str]]:
-    """-> (the changed lines, or which are moved or left out; the changed source), one slip each, none twice."""
+    """-> (the changed lines, or which are moved or left out; the changed source), one mistake each, none twice."""
     tree = ast.parse(source)
     original = ast.unparse(tree)
     seen = {original}

@@ -18,6 +18,7 @@ from torch import nn
 from vit_course import checks
 from vit_course.checks import timeout
 from vit_course.checks.exercise import EXERCISES
+from vit_course.checks.report import Wrong
 
 NAMES = list(EXERCISES)
 
@@ -29,7 +30,7 @@ def check(name, answer, **options):
 @pytest.mark.slow
 def test_a_text_is_the_same_each_time(some):
     for name in some(NAMES, 5):
-        for answer, _ in some(answers.WRONG[name], 2):
+        for _, answer in some(answers.of(name).wrongs, 2):
             assert check(name, answer).text == check(name, answer).text, name
 
 
@@ -115,7 +116,7 @@ def test_nothing_makes_a_check_raise(thorough):
 
 def spoilt(change):
     """A right answer, then changed."""
-    return lambda q, k, keep: change(answers.RIGHT["attention.weights"][0][0](q, k, keep))
+    return lambda q, k, keep: change(answers.of("attention.weights").rights[0](q, k, keep))
 
 
 SPOILT = [
@@ -175,8 +176,28 @@ def test_what_waits_is_not_stopped_by_its_processor_time(within):
 
 
 @pytest.mark.slow
+def test_what_works_and_then_waits_is_told_so(within):
+    def works_then_waits(q, k, keep):
+        end = time.monotonic() + 0.4
+        while time.monotonic() < end:
+            pass
+        time.sleep(6)
+
+    report = within("attention.weights", works_then_waits, 1, clock=0.8)
+    assert report.mistake == "never-returned" and "waiting for something" in report.text
+
+
+@pytest.mark.parametrize("name", ["_Stop", "Wrong"])
+def test_the_checks_own_exceptions_win_nothing(name):
+    def raises(q, k, keep):
+        raise timeout._Stop if name == "_Stop" else Wrong("none", "Nothing is wrong.")
+
+    assert (check("attention.weights", raises).status, check("attention.weights", raises).score) == ("failed", 0.0)
+
+
+@pytest.mark.slow
 def test_on_a_busy_machine_nothing_is_said_of_an_answer(within, monkeypatch):
-    used = itertools.chain([0.0, 0.25], itertools.repeat(0.45))  # of the second that the check gives
+    used = itertools.count(0.0, 0.008)  # of the second that the check gives, looked at fifty times a second
     monkeypatch.setattr(timeout, "_processor_time", lambda threads: next(used))
     report = within("attention.weights", endless, 1, clock=0.3)
     assert (report.status, report.mistake, report.score) == ("not attempted", "machine-busy", 0.0)
@@ -188,7 +209,7 @@ def test_output_random_state_and_dtype_are_as_before(capsys):
         print("one\ntwo")
         torch.manual_seed(99)
         torch.set_default_dtype(torch.float64)
-        return answers.RIGHT["attention.weights"][0][0](q, k, keep)
+        return answers.of("attention.weights").rights[0](q, k, keep)
 
     torch.manual_seed(5)
     before = torch.get_rng_state()
@@ -202,7 +223,7 @@ def test_state_between_calls_is_found():
 
     def remembers(q, k, keep):
         seen.append(1)
-        return answers.RIGHT["attention.weights"][0][0](q, k, keep) * (
+        return answers.of("attention.weights").rights[0](q, k, keep) * (
             1.0 if len(seen) < 7 else 2.0
         )  # two calls for each of three draws
 
@@ -211,13 +232,13 @@ def test_state_between_calls_is_found():
 
 def test_partial_credit():
     wrong = dict.fromkeys(["traded", "key_constant", "token_copied"], "moved")
-    words = answers.RIGHT["attention.unnoticed"][0][0]() | wrong
+    words = answers.of("attention.unnoticed").rights[0]() | wrong
     report = check("attention.unnoticed", lambda: words)
     assert report.score == 0.5 and report.status == "failed" and "in part, 0.50 of 1" in report.text
 
 
 def test_the_page_on_use_shows_what_a_check_says():
-    (columns,) = [answer for answer, mistake in answers.WRONG["attention.weights"] if mistake == "softmax-over-queries"]
+    columns = dict(answers.of("attention.weights").wrongs)["softmax-over-queries"]
     assert f"```\n{check('attention.weights', columns)}\n```" in (ROOT / "docs" / "use.md").read_text()
 
 

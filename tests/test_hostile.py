@@ -15,7 +15,7 @@ import torch
 from vit_course import checks
 from vit_course.checks.tools import tensors
 
-RIGHT = answers.RIGHT["attention.weights"][0][0]
+RIGHT = answers.of("attention.weights").rights[0]
 
 
 class Agrees(torch.Tensor):
@@ -56,10 +56,10 @@ def test_a_tensor_that_says_it_agrees_is_looked_through():
 
 @pytest.mark.parametrize("liar", [Any(3), Text("x")], ids=["int", "str"])
 def test_numbers_and_words_that_equal_everything_are_looked_through(liar):
-    words = {name: liar for name in answers.RIGHT["attention.unnoticed"][0][0]()}
+    words = {name: liar for name in answers.of("attention.unnoticed").rights[0]()}
     report = checks.attention.unnoticed(lambda: words)
     assert report.score == 0 and report.status == "failed"
-    sizes = answers.RIGHT["start.sizes"][0][0]()
+    sizes = answers.of("start.sizes").rights[0]()
     assert checks.start.sizes(lambda: {name: Any(-1) for name in sizes}).score == 0
 
 

@@ -1,7 +1,7 @@
-"""Checks refuse a worked solution with one slip, take right answers in other forms, and ask for what their texts say.
+"""Checks refuse worked solutions with one mistake, take right answers in other forms, and ask for what texts say.
 
-A slip may pass that changes nothing that the exercise asks for. All slips of all exercises take about three minutes of
-one processor; every day those of two are tried. What is taken for a loop is cut after some seconds.
+A mistake may pass that changes nothing that the exercise asks for. All of them take about three minutes of one
+processor; every day those of two are tried. What is taken for a loop is cut after some seconds.
 """
 
 import ast
@@ -33,17 +33,17 @@ EVERY_DAY = ("patchify.count", "maps.rollout")
 class _Chapters:
     def refuses(self, name, monkeypatch):
         monkeypatch.setattr("vit_course.checks.exercise.run_limited", lambda run, _: run_limited(run, SECONDS))
-        slips = [*mutants(all_exercises()[name][1].solution)]
-        assert len(slips) > 1, "or nothing is tried"
-        passed = {what for what, code in slips if _passes(name, code)}
-        listed = {what for slips in EQUIVALENT.get(name, {}).values() for what in slips}
+        found = [*mutants(all_exercises()[name][1].solution)]
+        assert len(found) > 1, "or nothing is tried"
+        passed = {what for what, code in found if _passes(name, code)}
+        listed = {what for equal in EQUIVALENT.get(name, {}).values() for what in equal}
         assert not passed - listed, "the check lets these pass"
-        assert not listed - passed, "these do not pass, or are slips no more"
+        assert not listed - passed, "these do not pass, or are mutants no more"
 
 
 class TestEveryDay(_Chapters):
     @pytest.mark.slow
-    def test_every_slip_is_refused(self, monkeypatch):
+    def test_every_mutant_is_refused(self, monkeypatch):
         for name in EVERY_DAY:
             self.refuses(name, monkeypatch)
 
@@ -53,7 +53,7 @@ class TestEveryDay(_Chapters):
 class TestFirstChapters(_Chapters):
     @pytest.mark.slow
     @pytest.mark.parametrize("name", NAMES[: len(NAMES) // 2])
-    def test_every_slip_is_refused(self, name, monkeypatch):
+    def test_every_mutant_is_refused(self, name, monkeypatch):
         self.refuses(name, monkeypatch)
 
 
@@ -61,7 +61,7 @@ class TestFirstChapters(_Chapters):
 class TestLastChapters(_Chapters):
     @pytest.mark.slow
     @pytest.mark.parametrize("name", NAMES[len(NAMES) // 2 :])
-    def test_every_slip_is_refused(self, name, monkeypatch):
+    def test_every_mutant_is_refused(self, name, monkeypatch):
         self.refuses(name, monkeypatch)
 
 
@@ -117,12 +117,12 @@ def test_the_solutions_pass_in_other_forms(some):
 
 def test_right_answers_have_every_form_that_makes_sense():
     for name, without in WITHOUT.items():
-        found = {form for answer, *_ in answers.RIGHT[name] for form in _forms(answer)}
+        found = {form for answer in answers.of(name).rights for form in _forms(answer)}
         assert found == {*FORMS, "loop"} - set(without), name
 
 
 def _forms(answer) -> set[str]:
-    nodes = list(ast.walk(ast.parse(textwrap.dedent(answers.source(answer)))))
+    nodes = list(ast.walk(ast.parse(textwrap.dedent(answers.code_of(answer)))))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     loop = any(isinstance(node, (ast.For, ast.comprehension)) for node in nodes)
@@ -172,7 +172,7 @@ def test_a_text_says_what_its_check_asks_for():
         text = text_of(name)
         if "parts" in inspect.signature(one.check.__wrapped__).parameters and not re.search(PARTS, text):
             silent.append((name, "parts"))
-        is_experiment = "made_again(" in inspect.getsource(one.check.__wrapped__)  # it reports plain numbers
+        is_experiment = "rerun(" in inspect.getsource(one.check.__wrapped__)  # it reports plain numbers
         if name in TRAINED or is_experiment or isinstance(solution(name), type):
             continue
         for demand, (change, slug, words) in DEMANDS.items():

@@ -1,4 +1,4 @@
-"""What a learner is told: the panel of a verdict, cells that failed, errors, slips in several parts, guesses."""
+"""What a learner is told: the panel of a verdict, cells that failed, errors, mistakes in several parts, guesses."""
 
 import re
 import types
@@ -23,8 +23,8 @@ def panels(monkeypatch):
     monkeypatch.delenv("VIT_COURSE_PANELS", raising=False)
 
 
-RIGHT = answers.RIGHT["attention.weights"][0][0]
-WRONG, MISTAKE = answers.WRONG["attention.weights"][0]
+RIGHT = answers.of("attention.weights").rights[0]
+MISTAKE, WRONG = answers.of("attention.weights").wrongs[0]
 
 
 def words(page: str) -> str:
@@ -58,7 +58,7 @@ def test_a_panel_says_what_the_text_says():
 
 def test_passed_and_in_part_are_words_too():
     assert "Passed" in words(shown(checks.attention.weights(RIGHT))["text/html"])
-    right = answers.RIGHT["attention.unnoticed"][0][0]()
+    right = answers.of("attention.unnoticed").rights[0]()
     report = checks.attention.unnoticed(lambda: right | {"traded": "moved"})
     said = words(shown(report)["text/html"])
     assert "In part: 0.83 of 1" in said and report.text.startswith("attention.unnoticed: in part, 0.83 of 1.")
@@ -79,10 +79,11 @@ def test_an_untouched_stub_is_text_alone_and_panels_can_be_switched_off(monkeypa
     assert list(shown(checks.attention.weights(WRONG))) == ["text/plain"]
 
 
-def test_each_failure_in_a_notebook_opens_a_hint_more(monkeypatch):
+def test_the_same_mistake_again_in_a_notebook_opens_the_next_hint_and_a_new_one_the_first(monkeypatch):
     monkeypatch.setattr(kernel_watch, "kernel", lambda: object())
     said = [checks.maps.class_map(None).next for _ in range(4)]
     assert [line[:6] for line in said] == ["Hint 1", "Hint 2", "Hint 3", "Hint 3"] and "solution" in said[-1]
+    assert checks.maps.class_map(lambda maps, grid: None).next.startswith("Hint 1 of Exercise 8.1; ")
 
 
 def test_after_a_pass_the_next_exercise_is_named():
@@ -129,11 +130,11 @@ CHECK = "report = checks.attention.weights(mine)"
 
 
 @pytest.mark.parametrize(
-    "slip", ["def mine(q, k, keep):\n    return (q @ k.mT\n", "1 / 0\n" + DEFINITION, "x = nowhere\nmine = 3\n"]
+    "faulty", ["def mine(q, k, keep):\n    return (q @ k.mT\n", "1 / 0\n" + DEFINITION, "x = nowhere\nmine = 3\n"]
 )
-def test_a_cell_that_failed_is_noticed_and_the_definition_before_it_is_not_judged(shell, slip):
+def test_a_cell_that_failed_is_noticed_and_the_definition_before_it_is_not_judged(shell, faulty):
     shell.run(DEFINITION)
-    shell.run(slip)
+    shell.run(faulty)
     shell.run(CHECK)
     report = shell.user_ns["report"]
     assert (report.status, report.mistake) == ("not attempted", "cell-failed")
@@ -199,7 +200,7 @@ def test_an_argument_that_was_changed_is_called_by_its_name():
 
 
 def test_what_is_wrong_stands_before_what_is_right():
-    right = answers.RIGHT["attention.unnoticed"][0][0]()
+    right = answers.of("attention.unnoticed").rights[0]()
     lines = checks.attention.unnoticed(lambda: right | {"traded": "moved"}).text.splitlines()
     assert [line.split()[0] for line in lines[1:7]] == ["wrong", *["right"] * 5]
 
@@ -231,7 +232,7 @@ def sentences(report) -> dict:
     return {part: wrong.sentence for part, wrong in report.parts if wrong}
 
 
-def test_a_slip_that_shows_in_several_parts_is_said_once():
+def test_a_mistake_that_shows_in_several_parts_is_said_once():
     shapes = {"patch_tokens": (144, 1024), "into_the_encoder": (145, 1024), "logits": (1000,)}
     found = sentences(checks.start.sizes(lambda: RIGHT_SIZES | shapes))
     assert found.pop("patch_tokens").startswith("This is the shape for one image")
@@ -250,10 +251,8 @@ def test_what_follows_from_a_wrong_answer_is_said_to_follow():
     assert found == {"patch_tokens": leads.format("patches"), "into_the_encoder": leads.format("patch_tokens")}
 
 
-@pytest.mark.parametrize("slip", ["percent", "counts"])
-def test_a_conclusion_is_judged_by_what_the_numbers_mean(slip):
-    factor = {"percent": 100, "counts": 1000}[slip]
-    numbers = {name: factor * share for name, share in MEASURED.items() if isinstance(share, float)}
+def test_a_conclusion_is_judged_by_what_the_numbers_mean():
+    numbers = {name: 100 * share for name, share in MEASURED.items() if isinstance(share, float)}
     found = sentences(checks.start.removed(lambda: MEASURED | numbers))
     assert set(found) == set(numbers) and list(found.values())[1:] == ["The same as in whole."] * 3
 

@@ -16,8 +16,8 @@ from vit_course.checks import saved_progress
 from vit_course.checks.exercise import EXERCISES
 from vit_course.checks.progress_table import CHAPTERS
 
-RIGHT = answers.RIGHT["attention.weights"][0][0]
-WRONG = answers.WRONG["attention.weights"][0][0]
+RIGHT = answers.of("attention.weights").rights[0]
+WRONG = answers.of("attention.weights").wrongs[0][1]
 
 NOT_OURS = "Your progress was not saved: {} is damaged or not a progress file: rename it or delete it."
 
@@ -45,7 +45,7 @@ def test_a_pass_is_kept_and_a_later_failure_does_not_take_it_away(file):
 
 
 def test_part_of_an_exercise_has_a_mark_of_its_own(file):
-    words = answers.RIGHT["attention.unnoticed"][0][0]() | {"traded": "other"}
+    words = answers.of("attention.unnoticed").rights[0]() | {"traded": "other"}
     checks.attention.unnoticed(lambda: words)
     assert "[/] 4.3 unnoticed" in row("04 Attention") and "0 of " in row("04 Attention")
     assert "Next: Exercise 4.3," in str(checks.progress()), "what was begun"
@@ -137,7 +137,7 @@ def test_a_file_that_is_read_only_stays_as_it_is(file):
     checks.attention.weights(RIGHT)
     before = file.read_bytes()
     file.chmod(0o444)
-    report = checks.attention.mended(answers.RIGHT["attention.mended"][0][0])
+    report = checks.attention.mended(answers.of("attention.mended").rights[0])
     assert report.status == "passed" and "is read-only" in report.text and file.read_bytes() == before
 
 
@@ -182,7 +182,7 @@ def test_it_is_written_whole_or_not_at_all(file, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", crash)
-    report = checks.attention.mended(answers.RIGHT["attention.mended"][0][0])
+    report = checks.attention.mended(answers.of("attention.mended").rights[0])
     assert "No space left on device" in report.text and file.read_bytes() == before
     assert sorted(path.name for path in file.parent.iterdir()) == [".progress.lock", file.name]
 

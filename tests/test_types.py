@@ -81,6 +81,16 @@ def test_the_annotations_agree_with_the_code(tmp_path):
 
 
 @pytest.mark.slow
+def test_the_kept_answers_are_read_without_annotations(tmp_path):
+    # What learners do is allowed: other layers in place of those of a base class, and lists that start empty.
+    allowed = ("assignment", "valid-type", "misc", "var-annotated")
+    options = ["--check-untyped-defs", "--ignore-missing-imports", "--follow-imports", "silent"]
+    options += [word for code in allowed for word in ("--disable-error-code", code)]
+    done = python("-m", "mypy", "--config-file", "", *options, "--cache-dir", tmp_path, "answers", cwd=ROOT / "tests")
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow
 def test_code_of_others_is_checked_against_them(tmp_path):
     # Outside the checkout, with no configuration of ours and no path to it: what is installed is what is read.
     wrong = [f"{line}  # type: ignore[{kind}]\n" for line, kind in WRONG.items()]

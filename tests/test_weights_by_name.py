@@ -33,11 +33,19 @@ def test_weights_are_copied_where_only_axes_of_length_1_differ():
     assert all(torch.equal(p.flatten(), WEIGHTS[name].flatten()) for name, p in module.named_parameters())
 
 
+def test_a_layer_may_have_a_second_name_in_a_sequential():
+    module = Two()
+    module.both = nn.Sequential(module.one, nn.ReLU(), module.two)
+    put_by_name(module, WEIGHTS)
+    assert all(torch.equal(value, WEIGHTS[name]) for name, value in module.named_parameters())
+
+
 @pytest.mark.parametrize(
     ("module", "weights", "slug", "said"),
     [
         (Two(second="last"), WEIGHTS, "other-names", "Missing:  two.weight, two.bias"),
         (Two(second="last"), WEIGHTS, "other-names", "Not asked for: last.weight, last.bias"),
+        (nn.Sequential(Two().one, Two().two), WEIGHTS, "other-names", "Not asked for: 0.weight"),
         (Two().one, {"weight": WEIGHTS["one.weight"]}, "parameters-too-many", "Not asked for: bias"),
         (Two(), WEIGHTS | {"three": torch.zeros(1)}, "parameters-missing", "Missing:  three"),
         (Two(), WEIGHTS | {f"w{n}": torch.zeros(1) for n in range(9)}, "parameters-missing", "w5 and 3 more"),

@@ -137,7 +137,7 @@ class Parts:
         return False
 
     def _said_once(self, wrong: Wrong) -> Wrong:
-        # One slip may show in several parts: all but the first only refer to it. A sentence on another part is kept.
+        # One mistake may show in several parts: all but the first only refer to it. A sentence on another part is kept.
         if wrong.mistake.startswith(("follows-from-", "wrong-answer")):
             return wrong
         for name, before in self.results:

@@ -1,8 +1,10 @@
-"""Answers to exercise without_labels.sharpness: what the worked solution measures, and what it measures with a slip."""
+"""Answers to exercise without_labels.sharpness: what the solution measures, and what mistakes give."""
 
-from answers import reported, right, unforeseen, wrong
+from answers import UNKNOWN, Answers
 
-MEASURED = {
+answers = Answers("without_labels.sharpness")
+
+MEASURED: dict = {
     "seeds": [0, 1, 2],
     "untrained": [0.184, 0.163, 0.187],
     "sharp": [0.366, 0.262, 0.281],
@@ -11,29 +13,30 @@ MEASURED = {
     "conclusion": "middle",
 }
 SETTINGS = ("untrained", "sharp", "middle", "equal")
-ROUNDED = {name: [round(one, 2) for one in MEASURED[name]] for name in SETTINGS}
+ROUNDED = MEASURED | {name: [round(one, 2) for one in MEASURED[name]] for name in SETTINGS}
 
-right("without_labels.sharpness")(lambda: MEASURED)
-right("without_labels.sharpness")(lambda: MEASURED | ROUNDED)
-reported("without_labels.sharpness", MEASURED, *SETTINGS, percent=False)
+answers.reported(MEASURED, *SETTINGS, percent=False)
+answers.right(lambda: ROUNDED)
 
-for slug, changes in (
-    ("runs-differ", dict(equal=[*MEASURED["equal"], 0.14])),
-    ("too-few-runs", dict(seeds=[0, 1])),
-    ("one-run-repeated", dict(seeds=[0, 1, 1])),
-    ("wrong-type", dict(seeds=3)),
-    ("counts", dict(sharp=[1, 2, 1])),
-    ("wrong-answer", dict(sharp=[36.6, 26.2, 28.1])),
-    ("nothing-changed", dict(middle=MEASURED["sharp"], equal=MEASURED["sharp"], conclusion="equal")),
-    ("seeds-not-paired", dict(ROUNDED, conclusion="sharp")),
-    ("more-than-the-numbers-say", dict(conclusion="equal")),
-    ("too-careful", dict(conclusion="none")),
-    ("too-careful", dict(middle=[0.233, 0.19, 0.227], conclusion="sharp")),
-    # Each slip measured for seeds 0 to 2.
-    ("own-temperature", dict(sharp=[1.196, 0.954, 0.983], middle=[0.442, 0.326, 0.413])),
-    ("exchanged", dict(sharp=MEASURED["equal"], equal=MEASURED["sharp"], conclusion="equal")),
-):
-    wrong("without_labels.sharpness", slug)(lambda changes=changes: MEASURED | changes)
-unforeseen("without_labels.sharpness")(
-    lambda: MEASURED | {"untrained": [0.25, 0.24, 0.26], "sharp": [0.5, 0.6, 0.55], "middle": [0.3, 0.31, 0.32]}
-)
+
+@answers.wrong("own-temperature")
+def each_at_its_own_temperature():
+    return MEASURED | {"sharp": [1.196, 0.954, 0.983], "middle": [0.442, 0.326, 0.413]}
+
+
+@answers.wrong("exchanged")
+def sharp_and_equal_exchanged():
+    return MEASURED | {"sharp": MEASURED["equal"], "equal": MEASURED["sharp"], "conclusion": "equal"}
+
+
+answers.wrong("runs-differ")(lambda: MEASURED | {"equal": [0.147, 0.115, 0.165, 0.14]})
+answers.wrong("one-run-repeated")(lambda: MEASURED | {"seeds": [0, 1, 1]})
+answers.wrong("wrong-type")(lambda: MEASURED | {"seeds": 3})
+answers.wrong("counts")(lambda: MEASURED | {"sharp": [1, 2, 1]})
+answers.wrong("wrong-answer")(lambda: MEASURED | {"sharp": [36.6, 26.2, 28.1]})
+answers.wrong("nothing-changed")(lambda: MEASURED | {"equal": MEASURED["sharp"], "conclusion": "equal"})
+answers.wrong("seeds-not-paired")(lambda: ROUNDED | {"conclusion": "sharp"})
+answers.wrong("more-than-the-numbers-say")(lambda: MEASURED | {"conclusion": "equal"})
+answers.wrong("too-careful")(lambda: MEASURED | {"conclusion": "none"})
+answers.wrong("too-careful")(lambda: MEASURED | {"middle": [0.233, 0.19, 0.227], "conclusion": "sharp"})
+answers.wrong(UNKNOWN)(lambda: MEASURED | {"untrained": [0.17, 0.14, 0.16], "sharp": [0.5, 0.6, 0.55]})

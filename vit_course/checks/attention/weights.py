@@ -2,21 +2,16 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 
-from vit_course.checks.tools.attention_slips import (
-    SCALE_NONE,
-    SCALE_OTHERS,
-    SCALE_ROOT_OF_ALL_HEADS,
-    SHARE_AXES,
-    SHARE_OTHERS,
-)
+from vit_course.checks.tools.attention_mistakes import SCALE, SHARE
 from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.common import given
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.mistakes import Known, Mistake, Slip, by_results, named_by_details, wrong_functions
+from vit_course.checks.tools.mistakes import Mistake, by_results, map_functions
 from vit_course.checks.tools.tensors import agree
 
 
@@ -26,20 +21,19 @@ def weights(answer, draw):
     for batch, heads, queries, keys, width in (draw.sizes(5, low=3, high=10), draw.sizes(5, low=3, high=10)):
         q, k = draw.normal(batch, heads, queries, width), draw.normal(batch, heads, keys, width)
         draws.append((q, k, _mask(draw, batch, queries, keys)))
-    mistakes = [*wrong_functions(RAISED), *by_results(wrong_functions(MISTAKES, share_out, pairs=5))]
-    # Properties of wrong weights that name the mistake, whatever has caused it.
-    seen = [Mistake(one.slug, one.sentence, _seen(answer, one.function)) for one in wrong_functions(SEEN)]
+    mistakes = [*RAISED, *by_results(MISTAKES, masked_weights)]
+    properties = map_functions(PROPERTIES, partial(_result_with, answer))
     q, k, _ = draws[0]
     axes = dict(zip("BhTd", zip(q.shape, ("sequences", "heads", "queries", "width"), strict=True), strict=True))
-    with named_by_details(*ERRORS), axes_named(axes | {"S": (k.shape[2], "keys")}, "(B, h, T, S)"):
-        same_function(answer, share_out, draws, mistakes, "(B, h, T, S)", otherwise=seen)
+    with axes_named(axes | {"S": (k.shape[2], "keys")}, "(B, h, T, S)"):
+        same_function(answer, masked_weights, draws, mistakes, "(B, h, T, S)", otherwise=properties)
 
 
 def _mask(draw, batch: int, queries: int, keys: int) -> torch.Tensor:
-    """(B, T, S), random, with at least one True and one False in each row and in each column."""
+    """(B, T, S), random, with at least one True and one False in each row and in each column; also on diagonals."""
     keep = draw.uniform(batch, queries, keys) < 0.5
-    shorter = min(queries, keys)
-    step = (torch.arange(keys) - torch.arange(queries)[:, None]) % shorter  # (T, S)
+    sequence, query, key = torch.arange(batch), draw.permutation(queries), torch.arange(keys)
+    step = (sequence[:, None, None] + query[:, None] + key) % min(queries, keys)  # each row and column has 0 and 1
     return (keep | (step == 0)) & (step != 1)
 
 
@@ -48,7 +42,7 @@ def dot(q, k):
     return q @ k.mT
 
 
-def share_out(
+def masked_weights(
     q,
     k,
     keep,
@@ -61,22 +55,118 @@ def share_out(
     return mask(compare(q, k) / scale(q.shape[-1], q.shape[1], k.shape[-2]), keep, share)
 
 
-def _filled(number: float):
-    return lambda s, keep, share: share(s.masked_fill(~keep[:, None], number))
+def _mask_of(change: Callable) -> Callable:
+    # Another mask (B or 1, h or 1, T or 1, S) in place of the right one.
+    return lambda scores, keep, share: share(scores.masked_fill(~change(keep), -torch.inf))
 
 
-def _filled_by(mask):
-    return lambda s, keep, share: share(s.masked_fill(~mask(keep), -torch.inf))
-
-
-def _late(scores, keep, share):
+def _mask_late(scores, keep, share):
     return share(scores) * keep[:, None]
 
 
-def _seen(answer: Callable, has: Callable) -> Callable:
-    # Returns the learner's own result if it is wrong and has the property.
+# These raise an error.
+RAISED = [
+    Mistake(
+        "mask-misaligned",
+        "The image axis of the mask is lined up with the head axis of the scores.",
+        lambda q, k, keep: dot(q, k).masked_fill(~keep, -math.inf),
+        lambda q, k, keep: dot(q, k) * keep,
+        lambda q, k, keep: torch.where(keep, dot(q, k), -math.inf),
+    ),
+]
+
+MISTAKES = [
+    Mistake(
+        "nan-from-infinity",
+        (
+            "Everything is NaN, as when infinity is multiplied by 0 or subtracted from infinity, or when a "
+            "row has no key."
+        ),
+        lambda q, k, keep: torch.full((*q.shape[:3], k.shape[2]), torch.nan),
+    ),
+    Mistake(
+        "no-softmax",
+        "These are scores: some are negative, and the rows do not sum to 1.",
+        {"share": lambda scores: scores},
+        {"share": lambda scores: scores, "mask": _mask_late},
+    ),
+    Mistake(
+        "mask-ignored",
+        "The mask has no effect: masked keys still have weights.",
+        {"mask": lambda scores, keep, share: share(scores)},
+    ),
+    Mistake(
+        "masked-after-softmax",
+        (
+            "The mask comes after the softmax, which has already divided the weight among all keys: the "
+            "other keys do not get the weight of the masked ones."
+        ),
+        {"mask": _mask_late},
+        {"mask": lambda scores, keep, share: share(scores).masked_fill(~keep[:, None], -math.inf)},
+    ),
+    Mistake(
+        "masked-after-softmax-and-no-scale",
+        "Two things are wrong. The mask comes after the softmax. The scores are not divided.",
+        {"mask": _mask_late, "scale": lambda d, heads, tokens: 1.0},
+    ),
+    Mistake(
+        "score-zero",
+        "The masked keys have a score of 0 or close to it, and a softmax still gives such a score some weight.",
+        {"mask": lambda scores, keep, share: share(scores * keep[:, None])},
+    ),
+    Mistake(
+        "mask-inverted",
+        "The mask is used the wrong way round: the weights are on the masked keys.",
+        {"mask": _mask_of(lambda keep: ~keep[:, None])},
+    ),
+    Mistake(
+        "mask-added",
+        "The mask is added or subtracted as 0 and 1, which changes the scores a little and excludes no key.",
+        {"mask": lambda scores, keep, share: share(scores + keep[:, None])},
+        {"mask": lambda scores, keep, share: share(scores - keep[:, None].float())},
+    ),
+    Mistake(
+        "mask-of-one",
+        "The mask of the first sequence is used for all of them.",
+        {"mask": _mask_of(lambda keep: keep[:1, None])},
+    ),
+    Mistake(
+        "mask-of-one",
+        "The mask of the first query is used for all of them.",
+        {"mask": _mask_of(lambda keep: keep[:, None, :1])},
+    ),
+    Mistake(
+        "causal",
+        "No query attends to a later key: there is a triangle that the exercise does not ask for.",
+        {"mask": _mask_of(lambda keep: keep.tril()[:, None])},
+        {"mask": _mask_of(lambda keep: torch.ones_like(keep).tril()[:, None])},
+    ),
+    Mistake(
+        "softmax-twice",
+        "The softmax is applied twice, before the mask and after it.",
+        {"mask": lambda scores, keep, share: share(_mask_late(scores, keep, share))},
+        {"mask": lambda scores, keep, share: share(share(scores).masked_fill(~keep[:, None], -math.inf))},
+    ),
+    *SHARE,
+    *SCALE,
+    Mistake(
+        "scale-by-tokens",
+        "The scores are divided by the square root of the number of queries, not of the width of the vectors.",
+        lambda q, k, keep: masked_weights(q, k, keep, scale=lambda d, heads, tokens: q.shape[2] ** 0.5),
+    ),
+    Mistake(
+        "cosines",
+        "Queries and keys are normalised to length 1 before they are compared, but their lengths matter.",
+        lambda q, k, keep: masked_weights(F.normalize(q, dim=-1), F.normalize(k, dim=-1), keep),
+        lambda q, k, keep: masked_weights(F.normalize(q, dim=-1), F.normalize(k, dim=-1), keep, scale=lambda *_: 1),
+    ),
+]
+
+
+def _result_with(answer: Callable, has: Callable) -> Callable:
+    # A function that returns the learner's own result where it is wrong and has the property.
     def function(q, k, keep) -> torch.Tensor:
-        received, right = given(answer, q, k, keep), share_out(q, k, keep)
+        received, right = given(answer, q, k, keep), masked_weights(q, k, keep)
         whole = received.shape == right.shape and received.dtype == right.dtype and received.isfinite().all()
         if whole and not agree(received, right) and has(received, dot(q, k), keep[:, None], right):
             return received
@@ -85,8 +175,8 @@ def _seen(answer: Callable, has: Callable) -> Callable:
     return function
 
 
-def _ones(x: torch.Tensor) -> bool:
-    return torch.allclose(x.sum(-1), torch.ones(()), atol=1e-4)
+def _all_alike(received, scores, keep, right) -> bool:
+    return torch.allclose(received, (keep / keep.sum(-1, keepdim=True)).expand_as(received), atol=1e-4)
 
 
 def _divided_by_another(received, scores, keep, right) -> bool:
@@ -101,215 +191,48 @@ def _divided_by_another(received, scores, keep, right) -> bool:
     return bool(abs(factor) > 1e-3) and torch.allclose(received, again, atol=1e-4)
 
 
-def _masked_score(received, scores, keep, right) -> bool:
+def _masked_keys_read(received, scores, keep, right) -> bool:
     # The other weights are in the right proportions, so only the masked keys have too much.
     allowed = received * keep
-    proportions = allowed / allowed.sum(-1, keepdim=True)
-    return bool((allowed.sum(-1) > 0).all()) and torch.allclose(proportions, right, atol=1e-4)
+    sums = allowed.sum(-1, keepdim=True)
+    in_proportion = bool((sums > 0).all()) and torch.allclose(allowed / sums, right, atol=1e-4)
+    return in_proportion and _rows_are_one(received) and (received * ~keep).amax() > 0
 
 
-RAISED = [
-    Slip(
-        "mask-misaligned",
-        "The image axis of the mask is lined up with the head axis of the scores.",
-        lambda q, k, keep: share_out(q, k, keep, mask=_filled_by(lambda keep: keep)),
-        lambda q, k, keep: dot(q, k) * keep,
-        lambda q, k, keep: torch.where(keep, dot(q, k), -math.inf),
-    ),
-]
+def _rows_are_one(received) -> bool:
+    return torch.allclose(received.sum(-1), torch.ones(()), atol=1e-4)
 
-ERRORS = [
-    Known(r"operator\.invert\)", "mask-not-bool", "~ is applied to a mask of numbers; it expects True and False."),
-    Known(
-        "with a bool tensor is not supported",
-        "bools-subtracted",
-        "True and False are subtracted as if they were numbers.",
-    ),
-    Known("only supports boolean masks", "mask-not-bool", "The tensor that says where to mask is not of type bool."),
-]
 
-MISTAKES = {
-    "result": [
-        Slip(
-            "nan-from-infinity",
-            (
-                "Everything is NaN, as when infinity is multiplied by 0 or subtracted from infinity, or when a "
-                "row has no key."
-            ),
-            lambda q, k, keep: torch.full((*q.shape[:3], k.shape[2]), torch.nan),
-        ),
-        Slip(
-            "no-softmax",
-            "These are scores: some are negative, and the rows do not sum to 1.",
-            lambda q, k, keep: share_out(q, k, keep, share=lambda s: s),
-            lambda q, k, keep: share_out(q, k, keep, share=lambda s: s, mask=_late),
-            lambda q, k, keep: share_out(q, k, keep, share=lambda s: s, mask=_filled(-1e9)),
-        ),
-    ],
-    "mask": [
-        Slip(
-            "mask-ignored", "The mask has no effect: masked keys still have weights.", lambda s, keep, share: share(s)
-        ),
-        Slip(
-            "masked-after-softmax",
-            (
-                "The mask comes after the softmax, which has already divided the weight among all keys: the "
-                "weight of the masked keys is lost, and the rows sum to less than 1."
-            ),
-            _late,
-        ),
-        Slip(
-            "score-zero",
-            "The masked keys have a score of 0 or close to it, and a softmax still gives such a score some weight.",
-            _filled(0),
-        ),
-        Slip(
-            "mask-inverted",
-            "The mask is used the wrong way round: the weights are on the masked keys.",
-            lambda s, keep, share: share(s.masked_fill(keep[:, None], -math.inf)),
-        ),
-        Slip(
-            "mask-added",
-            "The mask is added as 0 and 1, which changes the scores a little and excludes no key.",
-            lambda s, keep, share: share(s + keep[:, None]),
-            lambda s, keep, share: share(s + (~keep)[:, None]),
-        ),
-        Slip(
-            "mask-added",
-            "The mask is subtracted as 0 and 1, which changes the scores a little and excludes no key.",
-            lambda s, keep, share: share(s - (~keep)[:, None].float()),
-        ),
-        Slip(
-            "mask-of-one",
-            "The mask of the first sequence is used for all of them.",
-            _filled_by(lambda keep: keep[:1, None]),
-        ),
-        Slip(
-            "mask-of-one",
-            "The mask of the first query is used for all of them.",
-            _filled_by(lambda keep: keep[:, None, :1]),
-        ),
-        Slip(
-            "causal",
-            "No query attends to a later key: the mask is reduced to a triangle, which the exercise does not ask for.",
-            _filled_by(lambda keep: keep.tril()[:, None]),
-        ),
-        Slip(
-            "causal",
-            "No query attends to a later key: a triangle is used instead of the mask.",
-            _filled_by(lambda keep: torch.ones_like(keep).tril()[:, None]),
-        ),
-        Slip(
-            "masked-after-softmax",
-            (
-                "Minus infinity is filled in after the softmax: it is not a weight, and it comes too late to "
-                "change the other weights."
-            ),
-            lambda s, keep, share: share(s).masked_fill(~keep[:, None], -math.inf),
-        ),
-        Slip(
-            "softmax-twice",
-            "The softmax is applied twice, before the mask and after it.",
-            lambda s, keep, share: share(_late(s, keep, share)),
-            lambda s, keep, share: share(share(s).masked_fill(~keep[:, None], -math.inf)),
-        ),
-    ],
-    "share": [
-        *SHARE_AXES,
-        *SHARE_OTHERS,
-    ],
-    "scale": [
-        *SCALE_NONE,
-        *SCALE_ROOT_OF_ALL_HEADS,
-        *SCALE_OTHERS,
-    ],
-    "compare": [
-        Slip(
-            "query-key-swapped",
-            "Queries and keys are swapped: a row of the scores belongs to a key.",
-            lambda q, k: k @ q.mT,
-        ),
-        Slip("queries-with-queries", "The queries are compared with the queries.", lambda q, k: q @ q.mT),
-        Slip("keys-with-keys", "The keys are compared with the keys.", lambda q, k: k @ k.mT),
-    ],
-    "result-2": [
-        Slip(
-            "score-zero",
-            "The masked keys have a score of 0 or close to it, and a softmax still gives such a score some weight.",
-            lambda q, k, keep: share_out(q, k, keep, mask=_filled(-1e-09)),
-        ),
-        Slip(
-            "scale-by-tokens",
-            "The scores are divided by the square root of the number of queries, not of the width of the vectors.",
-            lambda q, k, keep: share_out(q, k, keep, scale=lambda d, h, tokens: math.sqrt(q.shape[-2])),
-        ),
-        Slip(
-            "query-key-swapped",
-            "Queries and keys are swapped: a row belongs to a key.",
-            lambda q, k, keep: share_out(k, q, keep.mT),
-            lambda q, k, keep: share_out(k, q, keep.mT).mT,
-        ),
-        Slip(
-            "queries-with-queries",
-            "The queries are compared with the queries, and there is no mask.",
-            lambda q, k, keep: share_out(q, q, keep, mask=lambda s, keep, share: share(s)),
-        ),
-        Slip(
-            "cosines",
-            "Queries and keys are normalised to length 1 before they are compared, but their lengths matter.",
-            lambda q, k, keep: share_out(F.normalize(q, dim=-1), F.normalize(k, dim=-1), keep, scale=lambda *_: 1),
-            lambda q, k, keep: share_out(F.normalize(q, dim=-1), F.normalize(k, dim=-1), keep),
-        ),
-        Slip(
-            "scaled-after-softmax",
-            "The division comes after the softmax, so the rows no longer sum to 1.",
-            lambda q, k, keep: share_out(q, k, keep, scale=lambda *_: 1) / math.sqrt(q.shape[-1]),
-        ),
-        Slip(
-            "one-head",
-            "Only the first head is there; the result should have one table of weights for each head.",
-            lambda q, k, keep: share_out(q[:, :1], k[:, :1], keep)[:, 0],
-            lambda q, k, keep: share_out(q[:, :1], k[:, :1], keep),
-        ),
-    ],
-}
-
-SEEN = [
-    Slip(
-        "all-alike",
-        "All unmasked keys of a query have the same weight: the scores are not used.",
-        lambda received, scores, keep, right: torch.allclose(
-            received, (keep / keep.sum(-1, keepdim=True)).expand_as(received), atol=1e-4
-        ),
-    ),
-    Slip(
+# Properties of wrong weights that name the mistake, whatever has caused it: the result, the scores before they are
+# divided, the mask (B, 1, T, S) and the right weights.
+PROPERTIES = [
+    Mistake("all-alike", "All unmasked keys of a query have the same weight: the scores are not used.", _all_alike),
+    Mistake(
         "negative-weights",
         "Some of the weights are negative; a softmax never gives negative numbers.",
         lambda received, scores, keep, right: (received < 0).any(),
     ),
-    Slip(
+    Mistake(
         "scaled-otherwise",
         "The scores are divided by a number other than the square root of the width of a head.",
-        lambda received, scores, keep, right: _divided_by_another(received, scores, keep, right),
+        _divided_by_another,
     ),
-    Slip(
+    Mistake(
         "masked-keys-read",
-        "The masked keys still have weights: their scores are not low enough for a softmax.",
-        lambda received, scores, keep, right: (
-            _masked_score(received, scores, keep, right) and _ones(received) and (received * ~keep).amax() > 0
-        ),
+        "Masked keys still have weights: their scores are not low enough for a softmax, or some are not masked.",
+        _masked_keys_read,
     ),
-    Slip(
+    Mistake(
         "rows-not-one",
         "The masked keys have no weights, but the weights of the others do not sum to 1 in each row.",
-        lambda received, scores, keep, right: not (received * ~keep).any() and not _ones(received),
+        lambda received, scores, keep, right: not (received * ~keep).any() and not _rows_are_one(received),
     ),
-    Slip(
+    Mistake(
         "masked-keys-have-weight",
         "Masked keys have numbers other than 0.",
         lambda received, scores, keep, right: (received * ~keep).abs().amax() > 1e-4,
     ),
-    Slip(
+    Mistake(
         "shares-differ",
         (
             "Masked keys have no weight and each row sums to 1, but the weights of the other keys are wrong: "

@@ -2,14 +2,13 @@
 
 import math
 from functools import partial
-from itertools import product
 
 import torch
 
 from vit_course.attention import SelfAttention
 from vit_course.checks.attention.mended import MISTAKES as OF_MATRICES
 from vit_course.checks.attention.mended import attention as of_matrices
-from vit_course.checks.tools.mistakes import Mistake, Slip, wrong_functions
+from vit_course.checks.tools.mistakes import Mistake, map_functions
 from vit_course.checks.tools.modules import build
 from vit_course.checks.tools.put_weights import random_weights, same_module
 
@@ -21,11 +20,8 @@ def attention(answer, draw):
         layer = build(answer, hidden, heads)
         weights = random_weights(SelfAttention(hidden, heads), draw)
         inputs = [2 * draw.normal(*sizes, hidden) for sizes in ((batch, tokens), (batch + 1, tokens + 2))]
-        mistakes = [
-            Mistake(one.slug, one.sentence, partial(with_weights, weights=weights, heads=heads, function=one.function))
-            for one in MISTAKES
-        ]
         right = partial(with_weights, weights=weights, heads=heads)
+        mistakes = map_functions(MISTAKES, lambda wrong, right=right: partial(right, function=wrong), of_matrices)
         same_module(layer, weights, [right], inputs, mistakes, "(B, T, D)", draw)
 
 
@@ -40,62 +36,36 @@ def with_weights(x, weights, heads, function=of_matrices):
     return function(x, qkv, projection, heads)
 
 
-def _mixed(mix):
-    # The right attention where `mix` makes other weights (B, h, T, T) of the right ones.
-    return partial(of_matrices, share=lambda scores: mix(scores.softmax(-1)))
-
-
-# The slips of attention with given matrices, and those that come up in a module.
+# Those of attention with given matrices, and those that come up in a module.
 MISTAKES = [
-    *wrong_functions(OF_MATRICES, of_matrices, pairs=3),
-    *wrong_functions(
-        [
-            Slip(
-                "weights-averaged",
-                "The weights of the heads are averaged or added up before they are applied to the values.",
-                _mixed(lambda weights: weights.mean(1, keepdim=True).expand_as(weights)),
-                _mixed(lambda weights: weights.sum(1, keepdim=True).expand_as(weights)),
-            ),
-            Slip(
-                "scores-averaged",
-                "The scores of the heads are averaged or added up, so there is one set of weights for all heads.",
-                partial(of_matrices, share=lambda s: s.mean(1, keepdim=True).softmax(-1).expand_as(s)),
-                partial(of_matrices, share=lambda s: s.sum(1, keepdim=True).softmax(-1).expand_as(s)),
-            ),
-            Slip(
-                "own-token-masked",
-                "No token attends to itself.",
-                partial(
-                    of_matrices,
-                    share=lambda s: s.masked_fill(torch.eye(s.shape[-1], dtype=torch.bool), -math.inf).softmax(-1),
-                ),
-            ),
-            Slip(
-                "no-softmax",
-                "The scores are used as weights without scaling and without a softmax.",
-                partial(of_matrices, scale=lambda *_: 1, share=lambda s: s),
-            ),
-            Slip(
-                "relu",
-                "The scores go through a ReLU instead of the softmax, without scaling.",
-                partial(of_matrices, scale=lambda *_: 1, share=torch.relu),
-            ),
-            Slip(
-                "weights-uniform",
-                "Every token gets the same weight, whatever queries and keys are.",
-                partial(of_matrices, share=lambda s: torch.ones_like(s) / s.shape[-1]),
-            ),
-            Slip(
-                "part-unused",
-                "One of queries, keys and values is not used: another is in its place.",
-                *(partial(of_matrices, order=parts) for parts in product(range(3), repeat=3) if len({*parts}) < 3),
-            ),
-            Slip(
-                "wrong-number-of-heads",
-                "The number of heads is wrong.",
-                lambda x, qkv, projection, heads: of_matrices(x, qkv, projection, x.shape[-1] // heads),
-                lambda x, qkv, projection, heads: of_matrices(x, qkv, projection, 2),
-            ),
-        ]
+    *OF_MATRICES,
+    Mistake(
+        "weights-averaged",
+        "The weights of the heads are averaged or added up before they are applied to the values.",
+        {"share": lambda scores: scores.softmax(-1).mean(1, keepdim=True).expand_as(scores)},
+        {"share": lambda scores: scores.softmax(-1).sum(1, keepdim=True).expand_as(scores)},
+    ),
+    Mistake(
+        "own-token-masked",
+        "No token attends to itself.",
+        {"share": lambda scores: scores.masked_fill(torch.eye(scores.shape[-1]).bool(), -math.inf).softmax(-1)},
+    ),
+    Mistake(
+        "no-softmax",
+        "The scores are used as weights without scaling and without a softmax.",
+        {"scale": lambda d, heads, tokens: 1.0, "share": lambda scores: scores},
+    ),
+    Mistake(
+        "weights-uniform",
+        "Every token gets the same weight, whatever queries and keys are.",
+        {"share": lambda scores: (0 * scores).softmax(-1)},
+    ),
+    Mistake(
+        "scale-by-d-and-softmax-over-queries",
+        (
+            "Two things are wrong. The scores are divided by the width of a head itself, or by its square root twice. "
+            "The softmax runs over the queries: the weights of each key sum to 1; those of each query should."
+        ),
+        {"scale": lambda d, heads, tokens: d, "share": lambda scores: scores.softmax(-2)},
     ),
 ]

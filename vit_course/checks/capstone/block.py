@@ -5,7 +5,7 @@ from functools import partial
 from vit_course.checks.capstone.attention import head_sizes
 from vit_course.checks.capstone.pre_norm_block import block as right_block
 from vit_course.checks.capstone.pre_norm_block import block_mistakes, gelu, tanh_gelu
-from vit_course.checks.tools.mistakes import Mistake
+from vit_course.checks.tools.mistakes import map_functions
 from vit_course.checks.tools.modules import build
 from vit_course.checks.tools.put_weights import random_weights, same_module
 from vit_course.encoder import EncoderBlock
@@ -23,7 +23,7 @@ def block(answer, draw):
             weights[f"{norm}.weight"] *= 3
         inputs = [3 * draw.normal(*sizes, width) for sizes in ((batch, tokens), (batch + 1, tokens + 2))]
         known = {"weights": weights, "heads": heads}
-        mistakes = [Mistake(one.slug, one.sentence, partial(one.function, **known)) for one in block_mistakes()]
+        mistakes = map_functions(block_mistakes(), lambda wrong, known=known: partial(wrong, **known), right_block)
         references = [partial(right_block, **known, mlp=form) for form in (gelu, tanh_gelu)]
         same_module(module, named(weights), references, inputs, mistakes, "(B, T, D)", draw)
 

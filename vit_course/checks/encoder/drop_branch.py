@@ -5,8 +5,8 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.axes import axes_named
-from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse
-from vit_course.checks.tools.modules import build, feed
+from vit_course.checks.tools.mistakes import Mistake, refuse
+from vit_course.checks.tools.modules import build, count, feed
 from vit_course.checks.tools.tensors import agree, tensor
 from vit_course.checks.tools.words import describe
 
@@ -20,24 +20,18 @@ def drop_branch(answer, draw):
         x = 1 + draw.uniform(IMAGES, tokens, width)  # no 0 among them
         module = build(answer, p).eval()
         axes = {"B": (IMAGES, "images"), "T": (tokens, "tokens"), "D": (width, "hidden width")}
-        with named_by_details(*SHAPES), axes_named(axes, asked="(B, T, D)"):
+        with axes_named(axes, asked="(B, T, D)"):
             evaluated, out = _output(module, x), _output(module.train(), x)
-        refuse(IN_EVALUATION, dict(p=p, x=x, out=out, evaluated=evaluated), _sizes(x, evaluated))
-        _some_dropped(answer, module, x, out, p)
+        refuse(IN_EVALUATION, _largest_difference(x, evaluated), p=p, x=x, out=out, evaluated=evaluated)
+        _some_are_dropped(answer, module, x, out, p)
         zero = out == 0
-        mixed = (zero != zero[:, :1, :1]).any()  # whether an image is dropped in part
-        refuse(FOR_A_WHOLE_IMAGE, dict(zero=zero, mixed=mixed))
+        refuse(FOR_A_WHOLE_IMAGE, zero=zero, in_part=(zero != zero[:, :1, :1]).any())
         dropped = zero[:, 0, 0]
-        _how_many(answer, dropped, x, p)
+        _right_share(answer, dropped, x, p)
         kept, received = x[~dropped], out[~dropped]
-        refuse(SIZE, dict(p=p, x=x, kept=kept, received=received), _sizes(kept / (1 - p), received))
+        refuse(SIZE, _largest_difference(kept / (1 - p), received), p=p, kept=kept, received=received)
         _decided_anew(module, x)
-        inputs = x.clone().requires_grad_()
-        out = feed(module, inputs)
-        if out.requires_grad:
-            out.sum().backward()
-        if inputs.grad is None:
-            raise Wrong("gradient-cut", "No gradient passes through, so the branch before it could not be trained.")
+        _nothing_learned(module, x)
         _any_sizes(module, x, p)
 
 
@@ -45,7 +39,7 @@ def _output(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
     return tensor(feed(module, x), x.shape, "(B, T, D)", "the output")
 
 
-def _sizes(expected: torch.Tensor, received: torch.Tensor) -> list[str]:
+def _largest_difference(expected: torch.Tensor, received: torch.Tensor) -> list[str]:
     place = (expected - received).abs().argmax()
     return [f"Expected: {expected.flatten()[place]:.4f}", f"Received: {received.flatten()[place]:.4f}"]
 
@@ -55,33 +49,46 @@ def _dropped(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
     return (_output(module.train(), x) == 0).all(dim=(1, 2))
 
 
-def _some_dropped(answer, module: nn.Module, x: torch.Tensor, out: torch.Tensor, p: float) -> None:
-    # Where a call drops all images or none, many calls say whether one decision is made for all of them.
+def _some_are_dropped(answer, module: nn.Module, x: torch.Tensor, out: torch.Tensor, p: float) -> None:
     if (out == 0).any() and not (out == 0).all():
         return
     as_before = (out == x).flatten(1).all(dim=1)  # (B,)
-    some_as_before, factors = as_before.any() and not as_before.all(), (out / x)[~as_before]
-    again = {bool(_dropped(module, x).all()) for _ in range(40)}
-    built = {bool(_dropped(build(answer, p), x).all()) for _ in range(40)}
-    refuse(
-        SOME_DROPPED,
-        dict(out=out, p=p, again=again, built=built, some_as_before=some_as_before, factors=factors, IMAGES=IMAGES),
-    )
+    factors = (out / x)[~as_before]
+    added = any(agree(factors, torch.full_like(factors, one)) for one in (2, 1 + 1 / (1 - p)))
+    if as_before.any() and not as_before.all() and added:
+        raise Wrong("residual-added", "The input is added to the output: that is the job of the block.")
+    # Many calls say whether one decision is made for all images, and many modules whether it is made only once.
+    if len({bool(_dropped(module, x).all()) for _ in range(40)}) == 2:
+        sentence = "One decision is made for the whole batch: all images are dropped, or none."
+        raise Wrong("one-decision-for-all", sentence)
+    if len({bool(_dropped(build(answer, p), x).all()) for _ in range(40)}) == 2:
+        sentence = "A single decision is made when the module is built and kept for all images."
+        raise Wrong("decided-once", sentence)
+    if (out == 0).all():
+        raise Wrong("everything-dropped", f"In training, all {IMAGES} images lost their branch every time.")
+    raise Wrong("nothing-dropped", f"In training, none of {IMAGES} images came out as zeros.")
 
 
-def _how_many(answer, dropped: torch.Tensor, x: torch.Tensor, p: float) -> None:
-    share, about = dropped.float().mean().item(), 5 * (p * (1 - p) / IMAGES) ** 0.5
-    if abs(share - p) <= about:
+def _right_share(answer, dropped: torch.Tensor, x: torch.Tensor, p: float) -> None:
+    share, tolerance = dropped.float().mean().item(), 5 * (p * (1 - p) / IMAGES) ** 0.5
+    if abs(share - p) <= tolerance:
         return
     # With a second p the shares of two causes are not alike by chance.
-    found = {p: share, 0.9: _dropped(build(answer, 0.9), x).float().mean().item()}
+    shares = {p: share, 0.9: _dropped(build(answer, 0.9), x).float().mean().item()}
 
     def is_share(expected) -> bool:
-        return all(abs(share - expected(p)) <= about for p, share in found.items())
+        return all(abs(share - expected(p)) <= tolerance for p, share in shares.items())
 
     details = [f"Expected: about {p * IMAGES:.0f} of {IMAGES} images dropped at p = {p}"]
     details.append(f"Received: {int(dropped.sum())} dropped")
-    refuse(SHARE, dict(p=p, share=share, about=about, is_share=is_share), details)
+    if is_share(lambda p: 1 - p):
+        raise Wrong("probability-swapped", "p is used as the probability of being kept.", details)
+    if is_share(lambda p: share):
+        raise Wrong("probability-fixed", "The share of dropped images does not depend on p.", details)
+    if is_share(_normal) or is_share(lambda p: 1 - _normal(p)):
+        sentence = "The random numbers are normally distributed, so the share of dropped images is not p."
+        raise Wrong("normal-for-uniform", sentence, details)
+    raise Wrong("wrong-behaviour", "The share of images that lose their branch is wrong.", details)
 
 
 def _normal(p: float) -> float:
@@ -91,220 +98,128 @@ def _normal(p: float) -> float:
 
 def _decided_anew(module: nn.Module, x: torch.Tensor) -> None:
     dropped = [_dropped(module, x) for _ in range(6)]
+    if torch.equal(dropped[0], dropped[1]):
+        raise Wrong("always-the-same-images", "Called twice in training, the module drops the same images.")
+    if len({int(images.sum()) for images in dropped}) == 1:
+        sentence = "The same number of images is dropped every time: there is no separate decision for each image."
+        raise Wrong("always-as-many", sentence)
     share = dropped[0].float().mean().item()
     chance = share**2 + (1 - share) ** 2  # that two images decided separately meet the same fate
     # Two images side by side, or at one place of the two halves, meet the same fate as often as chance has it.
     same = [(dropped[0] == dropped[0].roll(step)).float().mean().item() for step in (1, 2, 3, IMAGES // 2)]
-    apart = max(abs(one - chance) for one in same) / (chance * (1 - chance) / IMAGES) ** 0.5
-    refuse(DECIDED_ANEW, dict(dropped=dropped, apart=apart))
+    if max(abs(one - chance) for one in same) > 5 * (chance * (1 - chance) / IMAGES) ** 0.5:
+        # taught: a separate decision for every image of the batch
+        sentence = "Several images of a batch are dropped together: there is no separate decision for each image."
+        raise Wrong("decided-in-groups", sentence)
+
+
+def _nothing_learned(module: nn.Module, x: torch.Tensor) -> None:
+    if learned := count(module):
+        details = ["Expected: 0 parameters", f"Received: {learned}"]
+        raise Wrong(
+            "parameters-too-many", "The module learns parameters, but there is nothing to learn in it.", details
+        )
+    for mode, when in ((True, "In training"), (False, "After eval()")):
+        inputs = x.clone().requires_grad_()
+        out = feed(module.train(mode), inputs)
+        if out.requires_grad:
+            out.sum().backward()
+        if inputs.grad is None:
+            sentence = f"{when}, no gradient passes through, so the branch before it could not be trained."
+            raise Wrong("gradient-cut", sentence)
 
 
 def _any_sizes(module: nn.Module, x: torch.Tensor, p: float) -> None:
     # A batch of one, and one of another length, in both modes; then evaluation again after training.
     for mode, batch in ((mode, batch) for mode in (True, False) for batch in (x[:1], x[:7, :2])):
-        details = [f"Input:    a {describe(batch)}"]
-        try:
-            out = _output(module.train(mode), batch)
-        except Wrong as wrong:
-            details += wrong.details
-            refuse(SHAPE_OF_OTHER_SIZES, dict(batch=batch), details)
         scaled = batch / (1 - p) if mode else batch
-        zeros = [mode and not one.any() for one in out]
-        right = all(zero or agree(one, part) for zero, one, part in zip(zeros, out, scaled, strict=True))
-        refuse(OTHER_SIZES, dict(right=right), details)
+        for received, expected in zip(_output(module.train(mode), batch), scaled, strict=True):
+            if not agree(received, expected) and not (mode and not received.any()):
+                details = [f"Input:    a {describe(batch)}", *_largest_difference(expected, received)]
+                sentence = "With other sizes, the output is neither 0 nor the kept branch."
+                raise Wrong("wrong-behaviour", sentence, details)
 
-
-SHAPES = [
-    Known(r"^Received: \(600, 1, 1\)", "mask-returned", "The mask is returned instead of the branch."),
-    Known(
-        r"^Received: \((?!600,)\d{3}, \d, \d\)",
-        "images-removed",
-        "Images are removed from the batch; they should come out as zeros.",
-    ),
-]
 
 IN_EVALUATION = [
-    Slip("drops-in-evaluation", "After eval(), the whole output is 0.", lambda evaluated: (evaluated == 0).all()),
-    Slip(
+    Mistake(
         "modes-exchanged",
         "The module drops branches after eval() and lets everything pass in training.",
-        lambda evaluated, out, x: (evaluated == 0).any() and agree(out, x),
+        lambda seen: (seen.evaluated == 0).any() and agree(seen.out, seen.x),
     ),
-    Slip(
+    Mistake(
         "drops-in-evaluation",
-        "After eval(), some of the numbers in the output are 0.",
-        lambda evaluated: (evaluated == 0).any(),
+        "After eval(), some or all of the numbers in the output are 0.",
+        lambda seen: (seen.evaluated == 0).any(),
     ),
-    Slip(
+    Mistake(
         "scaled-in-evaluation",
-        "After eval(), the input is divided by 1 - p.",
-        lambda evaluated, x, p: agree(evaluated, x / (1 - p)),
+        "After eval(), the input is multiplied or divided by 1 - p.",
+        lambda seen: agree(seen.evaluated, seen.x * (1 - seen.p)),
+        lambda seen: agree(seen.evaluated, seen.x / (1 - seen.p)),
     ),
-    Slip(
-        "scaled-in-evaluation",
-        "After eval(), the input is multiplied by 1 - p.",
-        lambda evaluated, x, p: agree(evaluated, x * (1 - p)),
-    ),
-    Slip(
+    Mistake(
         "residual-added",
         "After eval(), the input is added to the output: that is the job of the block.",
-        lambda evaluated, x: agree(evaluated, 2 * x),
+        lambda seen: agree(seen.evaluated, 2 * seen.x),
     ),
-    Slip(
+    Mistake(
         "wrong-behaviour",
         "After eval(), the output is not equal to the input.",
-        lambda evaluated, x: not agree(evaluated, x),
+        lambda seen: not agree(seen.evaluated, seen.x),
     ),
-]
-
-SOME_DROPPED = [
-    Slip(
-        "not-zeroed",
-        "The images to be dropped come out unchanged; only the rest is divided by 1 - p.",
-        lambda some_as_before, factors, p: some_as_before and agree(factors, torch.full_like(factors, 1 / (1 - p))),
-    ),
-    Slip(
-        "residual-added",
-        "The input is added to the output: that is the job of the block.",
-        lambda some_as_before, factors, p: some_as_before and agree(factors, torch.full_like(factors, 1 + 1 / (1 - p))),
-        lambda some_as_before, factors: some_as_before and agree(factors, torch.full_like(factors, 2)),
-    ),
-    Slip(
-        "not-zeroed",
-        "Some images come out unchanged; the dropped ones should be zeros.",
-        lambda some_as_before: some_as_before,
-    ),
-    Slip(
-        "one-decision-for-all",
-        "One decision is made for the whole batch: all images are dropped, or none.",
-        lambda again: len(again) == 2,
-    ),
-    Slip(
-        "decided-once",
-        "A single decision is made when the module is built and kept for all images.",
-        lambda built: len(built) == 2,
-    ),
-    Slip(
-        "everything-dropped",
-        "In training, all {IMAGES} images lost their branch every time.",
-        lambda out: (out == 0).all(),
-    ),
-    Slip("nothing-dropped", "In training, none of {IMAGES} images came out as zeros.", True),
 ]
 
 FOR_A_WHOLE_IMAGE = [
-    Slip(
+    Mistake(
         "same-for-every-image",
         "Every image of the batch loses the same numbers.",
-        lambda mixed, zero: mixed and (zero == zero[:1]).all(),
+        lambda seen: seen.in_part and (seen.zero == seen.zero[:1]).all(),
     ),
-    Slip(
+    Mistake(
         "tokens-dropped",
         "Single tokens are dropped: an image loses some of its tokens and keeps others.",
-        lambda mixed, zero: mixed and (zero == zero[:, :, :1]).all(),
+        lambda seen: seen.in_part and (seen.zero == seen.zero[:, :, :1]).all(),
     ),
-    Slip(
+    Mistake(
         "columns-dropped",
         "An image loses some of the D numbers, the same ones in all its tokens, and keeps the others.",
-        lambda mixed, zero: mixed and (zero == zero[:, :1]).all(),
+        lambda seen: seen.in_part and (seen.zero == seen.zero[:, :1]).all(),
     ),
-    Slip("numbers-dropped", "Single numbers are dropped, as in plain dropout.", lambda mixed: mixed),
-]
-
-SHARE = [
-    Slip(
-        "probability-swapped",
-        "p is used as the probability of being kept.",
-        lambda share, p, about: abs(share - (1 - p)) <= about,
-    ),
-    Slip(
-        "probability-fixed",
-        "The share of dropped images does not depend on p.",
-        lambda is_share, share: is_share(lambda p: share),
-    ),
-    Slip(
-        "normal-for-uniform",
-        "The random numbers are normally distributed, so the share of them below p is not p.",
-        lambda is_share: is_share(_normal),
-    ),
-    Slip(
-        "normal-for-uniform",
-        "The random numbers are normally distributed, so the share of them above p is not p.",
-        lambda is_share: is_share(lambda p: 1 - _normal(p)),
-    ),
-    Slip(
-        "decided-twice",
-        "An image stays only if two random decisions keep it.",
-        lambda is_share: is_share(lambda p: 1 - (1 - p) ** 2),
-    ),
-    Slip("wrong-behaviour", "The share of images that lose their branch is wrong.", True),
+    Mistake("numbers-dropped", "Single numbers are dropped, as in plain dropout.", lambda seen: seen.in_part),
 ]
 
 SIZE = [
-    Slip(
-        "mask-returned",
-        "The output holds the numbers of a mask; the branch is not used.",
-        lambda received: agree(received, received[:1, :1, :1].expand_as(received)),
-    ),
-    Slip(
+    Mistake(
         "not-scaled",
         "The kept branches are as large as before, so the mean over many steps is smaller.",
-        lambda received, kept: agree(received, kept),
+        lambda seen: agree(seen.received, seen.kept),
     ),
-    Slip(
+    Mistake(
         "scaled-down",
         "The kept branches become smaller, so the mean over many steps shrinks twice.",
-        lambda received, kept, p: agree(received, kept * (1 - p)),
+        lambda seen: agree(seen.received, seen.kept * (1 - seen.p)),
     ),
-    Slip(
+    Mistake(
         "divided-by-p",
         "The kept branches are divided by the share that is dropped.",
-        lambda received, kept, p: agree(received, kept / p),
+        lambda seen: agree(seen.received, seen.kept / seen.p),
     ),
-    Slip(
+    Mistake(
         "divided-by-a-root",
         "The kept branches are divided by the square root of 1 - p.",
-        lambda received, kept, p: agree(received, kept / (1 - p) ** 0.5),
+        lambda seen: agree(seen.received, seen.kept / (1 - seen.p) ** 0.5),
     ),
-    Slip(
+    Mistake(
         "divided-by-the-share-kept",
         "The kept branches are divided by the share of this batch that was kept, not by 1 - p.",
-        lambda received, kept, p, x: not agree(received, kept / (1 - p)) and agree(received, kept * len(x) / len(kept)),
+        lambda seen: (
+            not agree(seen.received, seen.kept / (1 - seen.p))
+            and agree(seen.received, seen.kept * IMAGES / len(seen.kept))
+        ),
     ),
-    Slip(
+    Mistake(
         "wrong-behaviour",
         "The numbers of the kept branches are wrong.",
-        lambda received, kept, p: not agree(received, kept / (1 - p)),
+        lambda seen: not agree(seen.received, seen.kept / (1 - seen.p)),
     ),
-]
-
-DECIDED_ANEW = [
-    Slip(
-        "always-the-same-images",
-        "Called twice in training, the module drops the same images.",
-        lambda dropped: torch.equal(dropped[0], dropped[1]),
-    ),
-    Slip(
-        "always-as-many",
-        "Exactly the same number of images is dropped every time, so there is no separate decision for each image.",
-        lambda dropped: len({int(images.sum()) for images in dropped}) == 1,
-    ),
-    Slip(
-        "decided-in-groups",
-        "There is no separate decision for each image: several images of a batch are dropped together.",
-        lambda apart: apart > 5,
-    ),
-]
-
-SHAPE_OF_OTHER_SIZES = [
-    Slip(
-        "batch-of-one",
-        "Correct for a large batch, but not for one image: an axis of size 1 is not kept.",
-        lambda batch: len(batch) == 1,
-    ),
-    Slip("hard-coded-size", "Correct for the first sizes that were tried, but not for others.", True),
-]
-
-OTHER_SIZES = [
-    Slip("wrong-behaviour", "With other sizes, the output is neither 0 nor the kept branch.", lambda right: not right),
 ]

@@ -2,7 +2,7 @@
 
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.mistakes import Slip, by_answer
+from vit_course.checks.tools.mistakes import Mistake, by_answer
 
 
 def predict(answer, parts):
@@ -10,7 +10,6 @@ def predict(answer, parts):
     same_answers(call(answer), RIGHT, parts, by_answer(BY_HAND))
 
 
-# Exercise encoder.predict: predictions of what a change to the block does.
 RIGHT = {
     "equal_numbers": "zeros",  # 7 minus the mean of 7, divided by a spread of 0 and the epsilon
     "pre_norm_plus_5": "plus 5",  # the norms take the 5 away, the stream carries it on
@@ -23,52 +22,48 @@ RIGHT = {
 
 BY_HAND = {
     "equal_numbers": [
-        Slip("norm-gives-ones", "This is what a number divided by itself gives; look at what is divided.", "ones"),
-        Slip("norm-lets-mean-through", "This keeps a mean that the norm takes away.", "sevens"),
-        Slip("epsilon-forgotten", "This divides by a spread of 0 and leaves out the term next to it.", "nan"),
+        Mistake("norm-gives-ones", "This is what a number divided by itself gives; look at what is divided.", "ones"),
+        Mistake("norm-lets-mean-through", "This keeps a mean that the norm takes away.", "sevens"),
+        Mistake("epsilon-forgotten", "This divides by a spread of 0 and leaves out the term next to it.", "nan"),
     ],
     "pre_norm_plus_5": [
-        Slip("stream-forgotten", "This would mean that the stream does not keep what was added to it.", "same"),
-        Slip(
+        Mistake("stream-forgotten", "This would mean that the stream does not keep what was added to it.", "same"),
+        Mistake(
             "branch-sees-the-mean", "This would mean that the branches no longer add what they added before.", "other"
         ),
     ],
     "post_norm_plus_5": [
-        Slip(
+        Mistake(
             "branch-input-forgotten",
             "This would mean that the attention adds what it added before: what is its input?",
             "same",
         ),
-        Slip("norm-lets-mean-through", "This would mean that a mean passes through the norm at the end.", "plus 5"),
+        Mistake("norm-lets-mean-through", "This would mean that a mean passes through the norm at the end.", "plus 5"),
     ],
     "pre_norm_times_10": [
-        Slip(
+        Mistake(
             "stream-forgotten",
             "This would mean that the stream does not keep the factor that it was multiplied by.",
             "same",
         ),
-        Slip("branch-sees-the-length", "This would mean that the branches also add 10 times as much.", "times 10"),
+        Mistake("branch-sees-the-length", "This would mean that the branches also add 10 times as much.", "times 10"),
     ],
     "silent_without_residuals": [
-        Slip("residual-still-there", "This sends the tokens along a path that was removed.", "same"),
-        Slip("silent-branch-speaks", "This lets a branch whose output is 0 add something.", "other"),
+        Mistake("residual-still-there", "This sends the tokens along a path that was removed.", "same"),
+        Mistake("silent-branch-speaks", "This lets a branch whose output is 0 add something.", "other"),
     ],
     "tokens_moved": [
-        Slip("tokens-meet", "This lets tokens meet although the branch in which they meet is silent.", 7),
-        Slip("nothing-moves", "This says that even the changed token comes out unchanged.", 0),
-        Slip("one-for-each-block", "This counts one token for each block.", 2),
-        Slip("changed-token-left-out", "This counts the tokens that were not changed.", 6),
-        Slip("some-tokens-meet", "This lets a few tokens meet: where they do meet, all seven do.", range(3, 6)),
-        Slip("more-than-there-are", "This is more tokens than there are.", range(8, 1000)),
+        Mistake("tokens-meet", "This lets tokens meet although the branch in which they meet is silent.", 7),
+        Mistake("nothing-moves", "This says that even the changed token comes out unchanged.", 0),
+        Mistake("one-for-each-block", "This counts one token for each block.", 2),
+        Mistake("some-tokens-meet", "This lets a few tokens meet: where they do meet, all seven do.", range(3, 6)),
     ],
     "survivor": [
-        Slip("survivors-unchanged", "This leaves the rest unchanged, so the mean would shrink.", 1.0),
-        Slip("survivors-multiplied", "This makes the rest smaller, so the mean would shrink twice.", 0.4),
-        Slip("divided-by-p", "This divides by the share that is dropped.", 1 / 0.6),
-        Slip("all-dropped", "This is a number that was dropped.", 0.0),
-        Slip("share-dropped", "This is the share that is dropped.", 0.6),
-        Slip("one-plus-p", "This is 1 + p, which keeps the mean only where p is 0.", 1.6),
-        Slip("half-dropped", "This would keep the mean if half of the numbers were dropped.", 2),
-        Slip("divided-by-a-root", "This keeps the mean of the squares, not of the numbers.", 0.4 ** (-0.5)),
+        Mistake("survivors-unchanged", "This leaves the rest unchanged, so the mean would shrink.", 1.0),
+        Mistake("survivors-multiplied", "This makes the rest smaller, so the mean would shrink twice.", 0.4),
+        Mistake("divided-by-p", "This divides by the share that is dropped.", 1 / 0.6),
+        Mistake("all-dropped", "This is a number that was dropped.", 0.0),
+        Mistake("share-dropped", "This is the share that is dropped.", 0.6),
+        Mistake("one-plus-p", "This is 1 + p, which keeps the mean only where p is 0.", 1.6),
     ],
 }

@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -10,8 +11,9 @@ from torch import nn
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.mistakes import Mistake, Slip, refuse, refuse_number, wrong_functions
+from vit_course.checks.tools.mistakes import Mistake, bugs_left, map_functions, refuse, refuse_number
 from vit_course.checks.tools.returned import of_type, real, without_graph
+from vit_course.checks.tools.tensors import agree
 
 RATE = 0.5
 
@@ -24,13 +26,18 @@ def parts(answer, draw):
         classes, features = draw.sizes(2, low=3)
         labels = draw.permutation(2 * batch).reshape(2, batch) % classes
         draws.append((3 * draw.normal(2, batch, features), labels, draw.normal(classes, features), count))
-    for images, labels, weight, count in draws:
-        _one_step(answer, images[0], labels[0], weight, count)
-    slips = wrong_functions(MISTAKES, right_step, pairs=9)
-    mistakes = [Mistake(one.slug, one.sentence, partial(_weights_after_each, one.function)) for one in slips]
+    steps = [_watch(answer, images[0], labels[0], weight, count) for images, labels, weight, count in draws]
+    for step in steps:
+        _refuse_calls(step)
+    _refuse_bugs(answer, draws)
+    for step in steps:
+        refuse(STEP, [f"Received: {len(step.moves)} steps"] if len(step.moves) > 1 else (), **step._asdict())
+        without_graph(step.result)
+        real(step.result)
+    mistakes = map_functions(MISTAKES, lambda wrong: partial(_weights_after_each, wrong), right_step)
     after_each = partial(_weights_after_each, answer), partial(_weights_after_each, right_step)
     same_function(*after_each, draws, mistakes, axes="(step, K, D)", differentiable=False)
-    _returned_loss(answer, *draws[0])
+    _look_at_loss(answer, *draws[0])
 
 
 def right_step(
@@ -40,27 +47,31 @@ def right_step(
     optimiser,
     parts,
     clear="before",
-    scale=lambda x, whole, parts: len(x) / whole,
+    scale=lambda length, whole, parts: length / whole,
     of_logits=F.cross_entropy,
-    step_after=-1,
+    move="after",
 ):
-    """One step in parts, and with what people do wrong: `clear` at "each" part, "after" the step or "never"."""
+    """One step, and with what people do wrong: `clear` and `move` "before" all parts, at "each", "after" or "never"."""
     pieces = list(zip(images.chunk(parts), labels.chunk(parts), strict=True))
     total = 0.0
-    for place, (x, y) in enumerate(pieces):
-        if clear == "each" or (clear == "before" and not place):
+    if clear == "before":
+        optimiser.zero_grad()
+    for x, y in pieces:
+        if clear == "each":
             optimiser.zero_grad()
-        loss = scale(x, len(images), len(pieces)) * of_logits(model(x), y)
+        loss = scale(len(x), len(images), len(pieces)) * of_logits(model(x), y)
         loss.backward()
         total += loss.item()
-        if place == step_after % len(pieces):
+        if move == "each":
             optimiser.step()
+    if move == "after":
+        optimiser.step()
     if clear == "after":
         optimiser.zero_grad()
     return total
 
 
-def _made(weight: torch.Tensor) -> tuple[nn.Linear, torch.optim.Optimizer]:
+def _model_and_optimiser(weight: torch.Tensor) -> tuple[nn.Linear, torch.optim.Optimizer]:
     model = nn.Linear(weight.shape[1], len(weight), bias=False)
     model.weight.data.copy_(weight)
     model.weight.grad = torch.ones_like(weight)  # of what went before
@@ -69,7 +80,7 @@ def _made(weight: torch.Tensor) -> tuple[nn.Linear, torch.optim.Optimizer]:
 
 def _weights_after_each(function, images, labels, weight, parts) -> torch.Tensor:
     """(2, B, D), (2, B), (K, D) -> (2, K, D): the weights after each of two steps."""
-    model, optimiser = _made(weight)
+    model, optimiser = _model_and_optimiser(weight)
     after = []
     for x, y in zip(images, labels, strict=True):
         function(model, x, y, optimiser, parts)
@@ -77,43 +88,56 @@ def _weights_after_each(function, images, labels, weight, parts) -> torch.Tensor
     return torch.stack(after)
 
 
-def _one_step(answer, images, labels, weight, count) -> None:
-    """What happens in one step, before numbers are compared: calls, moves."""
-    model, optimiser = _made(weight)
-    calls, early, learning, steps = [], [], [], []  # images in each call; of these before the step; with gradients
+class Step(NamedTuple):
+    """What happened in one step of a learner's function."""
 
-    def called(_, inputs):
-        number = len(inputs[0])
-        calls.append(number)
-        early.extend([number] * (not steps))
-        learning.extend([number] * (not steps and torch.is_grad_enabled()))
+    batch: int  # images in it
+    count: int  # of parts that were asked for
+    calls: list[int]  # how many images the model got in each call
+    early: list[int]  # of these, before the optimiser's first step
+    learning: list[int]  # of these, with gradients
+    moves: list[bool]  # for each step of the optimiser, whether there were gradients
+    moved: bool  # whether the weights are others than before
+    training: bool  # whether the model is in training mode at the end
+    result: Any
 
-    model.register_forward_pre_hook(called)
-    optimiser.register_step_post_hook(lambda *_: steps.append(model.weight.grad is not None))
+
+def _watch(answer, images, labels, weight, count) -> Step:
+    model, optimiser = _model_and_optimiser(weight)
+    calls, early, learning, moves = [], [], [], []
+
+    def note_call(_, inputs):
+        calls.append(len(inputs[0]))
+        if not moves:
+            early.append(len(inputs[0]))
+        if not moves and torch.is_grad_enabled():
+            learning.append(len(inputs[0]))
+
+    model.register_forward_pre_hook(note_call)
+    optimiser.register_step_post_hook(lambda *_: moves.append(model.weight.grad is not None))
     result = call(answer, model, images, labels, optimiser, count)
-    batch, total = len(images), sum(calls)
-    again = sum(learning) == batch and len(calls) > len(learning)  # beside the parts
-    # Moved after each part: what is said of the steps names it.
-    moved = total == batch and len(learning) == 1 < len(calls)
-    details = [f"Expected: {batch} images", f"Received: calls with {calls} images, for {count} parts"]
-    refuse(
-        CALLS,
-        dict(
-            count=count, again=again, moved=moved, calls=calls, early=early, learning=learning, batch=batch, total=total
-        ),
-        details,
-    )
-    refuse(
-        STEP,
-        dict(weight=weight, model=model, optimiser=optimiser, calls=calls, early=early, steps=steps),
-        [f"Received: {len(steps)} steps"] if len(steps) > 1 else (),
-    )
-    without_graph(result)
-    real(result)
+    moved = not model.weight.equal(weight)
+    return Step(len(images), count, calls, early, learning, moves, moved, model.training, result)
 
 
-def _returned_loss(answer, images, labels, weight, count) -> None:
-    model, optimiser = _made(weight)
+def _refuse_calls(step: Step) -> None:
+    details = [f"Expected: {step.batch} images"]
+    details.append(f"Received: calls with {step.calls} images, for {step.count} parts")
+    again = sum(step.learning) == step.batch and len(step.calls) > len(step.learning)  # beside the parts
+    refuse(CALLS, details, **step._asdict(), again=again)
+
+
+def _refuse_bugs(answer, draws) -> None:
+    """Raises `Wrong` where the weights are those of the faulty version, or of one with some bugs repaired."""
+    received = [call(partial(_weights_after_each, answer), *arguments) for arguments in draws]
+    for bugs in bugs_left(*BUGS):
+        for wrong in bugs.functions(right_step):
+            if all(map(agree, received, [_weights_after_each(wrong, *arguments) for arguments in draws])):
+                raise Wrong(bugs.slug, bugs.sentence)
+
+
+def _look_at_loss(answer, images, labels, weight, count) -> None:
+    model, optimiser = _model_and_optimiser(weight)
     result = call(answer, model, images[0], labels[0], optimiser, count)
     received = real(result)
     losses = F.cross_entropy(F.linear(images[0], weight), labels[0], reduction="none")  # (B,)
@@ -121,240 +145,172 @@ def _returned_loss(answer, images, labels, weight, count) -> None:
     if math.isclose(received, expected, rel_tol=2e-4):
         of_type(result, float, "The loss")
         return
-    pieces = losses.chunk(count)
-    means = [part.mean().item() for part in pieces]
-    after = F.cross_entropy(F.linear(images[0], model.weight.detach()), labels[0]).item()
     details = [f"Expected: {expected:.3f}", f"Received: {received:.3f}"]
-    refuse_number(
-        RETURNED, received, dict(losses=losses, expected=expected, pieces=pieces, means=means, after=after), details
-    )
+    refuse_number(_wrong_losses(losses, losses.chunk(count)), received, details)
     raise Wrong("wrong-values", "The weights are correct, but the returned loss is not.", details)
 
 
-MISTAKES = {
-    "scale": [
-        Slip(
-            "not-scaled",
-            "The means of the parts are added, so the gradient grows with the number of parts.",
-            lambda x, whole, parts: 1.0,
-        ),
-        Slip(
-            "mean-of-means",
-            "Every part counts equally, so an image in a short part counts more than one in a long part.",
-            lambda x, whole, parts: 1 / parts,
-        ),
-        Slip(
-            "loss-summed",
-            "The losses are summed over the images; the sum is not divided by their number before the backward pass.",
-            lambda x, whole, parts: float(len(x)),
-        ),
-        Slip(
-            "means-taken-for-sums",
-            "The mean of each part is divided by the total number of images, as if it were a sum.",
-            lambda x, whole, parts: 1 / whole,
-        ),
-        Slip(
-            "divided-twice",
-            "The mean of each part is divided by the length of the part again.",
-            lambda x, whole, parts: 1 / len(x),
-        ),
-        Slip(
-            "share-inverted",
-            "The share is inverted: a short part counts more than a long one.",
-            lambda x, whole, parts: whole / len(x),
-        ),
-        Slip(
-            "divided-by-parts",
-            "The sum of the losses over the images is divided by the number of parts.",
-            lambda x, whole, parts: len(x) / parts,
-        ),
-        Slip(
-            "divided-by-parts-too",
-            "The gradient is divided by the number of images and also by the number of parts.",
-            lambda x, whole, parts: len(x) / whole / parts,
-        ),
-        Slip(
-            "divided-by-images-twice",
-            "The gradient is divided by the number of images twice.",
-            lambda x, whole, parts: len(x) / whole**2,
-        ),
-        Slip(
-            "parts-for-length",
-            "The mean of each part is multiplied by the number of parts, not by the length of the part.",
-            lambda x, whole, parts: parts / whole,
-        ),
-        Slip(
-            "divided-by-one-less",
-            "The sum of the losses is divided by the number of images minus 1.",
-            lambda x, whole, parts: len(x) / (whole - 1),
-        ),
-    ],
-    "clear": [
-        Slip(
-            "cleared-each-part",
-            "Only the last part changes the weights: the gradients of the others were cleared or never computed.",
-            "each",
-        ),
-        Slip(
-            "never-cleared",
-            "The gradients of the previous batch are still there and are added to the new ones.",
-            "never",
-        ),
-        Slip(
-            "cleared-after-the-step",
-            "Gradients from before the first call are included because they are cleared too late.",
-            "after",
-        ),
-    ],
-    "of_logits": [
-        Slip(
-            "softmax-twice",
-            "A softmax is applied before the cross-entropy, which applies one itself.",
-            lambda logits, y: F.cross_entropy(logits.softmax(-1), y),
-        ),
-    ],
-    "step_after": [
-        Slip("step-after-the-first-part", "The step is taken after the first part: the others change nothing.", 0),
-    ],
-    "result": [
-        Slip(
-            "uphill",
-            "The step goes up the gradient: the loss rises.",
-            lambda model, images, labels, optimiser, parts: right_step(
-                model, images, labels, optimiser, parts, scale=lambda x, whole, parts: -len(x) / whole
-            ),
-        ),
-    ],
-}
-
-STEP = [
-    Slip(
-        "moved-by-another",
-        "The weights have changed, but the given optimiser took no step.",
-        lambda steps, model, weight: not steps and not model.weight.equal(weight),
+BUGS = [
+    Mistake(
+        "not-scaled",
+        "The means of the parts are added, so the gradient grows with the number of parts.",
+        {"scale": lambda length, whole, parts: 1.0},
     ),
-    Slip("no-step", "The given optimiser never took a step, and the weights are unchanged.", lambda steps: not steps),
-    Slip(
+    Mistake(
+        "cleared-each-part",
+        "Only the last part changes the weights: the gradients of the others were cleared or never computed.",
+        {"clear": "each"},
+    ),
+    Mistake(
         "step-each-part",
         "The weights change after each part, so later parts are computed with different weights from the first.",
-        lambda steps, early, calls: len(steps) > 1 and len(early) < len(calls),
+        {"move": "each"},
     ),
-    Slip(
-        "several-steps",
-        "The weights change several times; the exercise asks for one step.",
-        lambda steps: len(steps) > 1,
+]
+
+MISTAKES = [
+    Mistake(
+        "mean-of-means",
+        "Every part counts equally, so an image in a short part counts more than one in a long part.",
+        {"scale": lambda length, whole, parts: 1 / parts},
     ),
-    Slip(
-        "rate-changed",
-        "The call changes the learning rate of the optimiser.",
-        lambda optimiser: any(group["lr"] != RATE for group in optimiser.param_groups),
+    Mistake(
+        "loss-summed",
+        "The losses are summed over the images; the sum is not divided by their number before the backward pass.",
+        {"scale": lambda length, whole, parts: length},
     ),
-    Slip(
-        "step-without-gradients",
-        "There were no gradients when the optimiser took its step.",
-        lambda steps, model, weight: not steps[0] or (model.weight == weight).all(),
+    Mistake(
+        "means-taken-for-sums",
+        "The mean of each part is divided by the total number of images, as if it were a sum.",
+        {"scale": lambda length, whole, parts: 1 / whole},
     ),
-    Slip(
-        "mode-changed",
-        "The model was in training mode before the call, but is not after it.",
-        lambda model: not model.training,
+    Mistake(
+        "divided-by-parts-too",
+        "The gradient is divided by the number of images and also by the number of parts.",
+        {"scale": lambda length, whole, parts: length / whole / parts},
+    ),
+    Mistake(
+        "uphill",
+        "The step goes up the gradient: the loss rises.",
+        {"scale": lambda length, whole, parts: -length / whole},
+    ),
+    Mistake(
+        "never-cleared",
+        "The gradients of the previous batch are still there and are added to the new ones.",
+        {"clear": "never"},
+    ),
+    Mistake(
+        "cleared-after-the-step",
+        "Gradients from before the first call are included because they are cleared too late.",
+        {"clear": "after"},
+    ),
+    Mistake(
+        "softmax-twice",
+        "A softmax is applied before the cross-entropy, which applies one itself.",
+        {"of_logits": lambda logits, y: F.cross_entropy(logits.softmax(-1), y)},
+    ),
+    Mistake(
+        "mean-of-means-and-cleared-each-part",
+        "Two things are wrong. Every part counts equally, so an image in a short part counts more than one in a long "
+        "part. Only the last part changes the weights: the gradients of the others were cleared or never computed.",
+        {"scale": lambda length, whole, parts: 1 / parts, "clear": "each"},
+    ),
+    Mistake(
+        "mean-of-means-and-never-cleared",
+        "Two things are wrong. Every part counts equally, so an image in a short part counts more than one in a long "
+        "part. The gradients of the previous batch are still there and are added to the new ones.",
+        {"scale": lambda length, whole, parts: 1 / parts, "clear": "never"},
     ),
 ]
 
 CALLS = [
-    Slip("model-not-used", "The model was never called.", lambda calls: not calls),
-    Slip(
+    Mistake("model-not-used", "The model was never called.", lambda seen: not seen.calls),
+    Mistake(
         "called-after-the-step",
         "The model was called again after the step; the loss comes from the parts, before the step.",
-        lambda again, early, learning: again and early == learning,
+        lambda seen: seen.again and seen.early == seen.learning,
     ),
-    Slip(
+    Mistake(
         "more-than-once",
         "In addition to the parts, images went through the model again without gradients.",
-        lambda again: again,
+        lambda seen: seen.again,
     ),
-    Slip(
+    Mistake(
         "not-in-parts",
         "The whole batch went through the model at once, so no memory is saved.",
-        lambda early, batch: early and max(early) == batch,
+        lambda seen: seen.early and max(seen.early) == seen.batch,
     ),
-    Slip(
-        "images-left-out", "Some images of the batch never went through the model.", lambda total, batch: total < batch
+    Mistake(
+        "images-left-out",
+        "Some images of the batch never went through the model.",
+        lambda seen: sum(seen.calls) < seen.batch,
     ),
-    Slip(
+    Mistake(
         "more-than-once",
         "Images of the batch went through the model more than once.",
-        lambda total, batch: total > batch,
+        lambda seen: sum(seen.calls) > seen.batch,
     ),
-    Slip(
-        "number-for-length",
-        "A part has as many images as there should be parts: their number is taken for their length.",
-        lambda moved, calls, count: not moved and len(calls) != count and {*calls[:-1]} == {count},
-    ),
-    Slip(
+    Mistake(  # without it such an answer would pass, since its weights are right
         "parts-too-long",
         "A part has more images than necessary, so it takes more memory.",
-        lambda moved, calls, batch, count: not moved and max(calls) > math.ceil(batch / count),
+        lambda seen: max(seen.calls) > math.ceil(seen.batch / seen.count),
     ),
-    Slip(
+    Mistake(
         "more-parts-than-asked",
         "The batch was split into more parts than requested.",
-        lambda moved, calls, count: not moved and len(calls) > count,
+        lambda seen: len(seen.calls) > seen.count,
     ),
 ]
 
-RETURNED = [
-    Slip(
-        "wrong-loss",
-        "The weights are correct. The returned loss is the loss of the last part alone.",
-        lambda means: means[-1],
+STEP = [
+    Mistake(
+        "moved-by-another",
+        "The weights have changed, but the given optimiser took no step.",
+        lambda seen: not seen.moves and seen.moved,
     ),
-    Slip(
-        "wrong-loss",
-        "The weights are correct. The returned loss is only the contribution of the last part.",
-        lambda means, pieces, losses: means[-1] * len(pieces[-1]) / len(losses),
+    Mistake(
+        "no-step", "The given optimiser never took a step, and the weights are unchanged.", lambda seen: not seen.moves
     ),
-    Slip(
-        "wrong-loss",
-        "The weights are correct. The returned loss is the loss of the first part alone.",
-        lambda means: means[0],
+    Mistake(
+        "step-each-part",
+        "The weights change after each part, so later parts are computed with different weights from the first.",
+        lambda seen: len(seen.moves) > 1 and len(seen.early) < len(seen.calls),
     ),
-    Slip(
-        "wrong-loss",
-        "The weights are correct. The returned loss is only the contribution of the first part.",
-        lambda means, pieces, losses: means[0] * len(pieces[0]) / len(losses),
+    Mistake(
+        "several-steps",
+        "The weights change several times; the exercise asks for one step.",
+        lambda seen: len(seen.moves) > 1,
     ),
-    Slip(
-        "wrong-loss",
-        "The weights are correct. The returned loss is divided by the number of parts again.",
-        lambda expected, means: expected / len(means),
+    Mistake(
+        "step-without-gradients",
+        "There were no gradients when the optimiser took its step.",
+        lambda seen: not seen.moves[0] or not seen.moved,
     ),
-    Slip(
-        "wrong-loss",
-        "The weights are correct. The returned loss is the sum of the means of the parts.",
-        lambda means: sum(means),
-    ),
-    Slip(
-        "wrong-loss",
-        (
-            "The weights are correct. The returned loss is the mean of the means of the parts, but the parts are "
-            "not equally long."
-        ),
-        lambda means: sum(means) / len(means),
-    ),
-    Slip(
-        "wrong-loss",
-        "The weights are correct. The returned loss is a sum over the images.",
-        lambda expected, losses: expected * len(losses),
-    ),
-    Slip(
-        "wrong-loss",
-        "The weights are correct. In the returned loss, each part is weighted by its share twice.",
-        lambda pieces, losses: sum(part.sum().item() * len(part) for part in pieces) / len(losses) ** 2,
-    ),
-    Slip(
-        "wrong-loss",
-        "The weights are correct. The returned loss was computed with the weights after the step.",
-        lambda after: after,
+    Mistake(
+        "mode-changed",
+        "The model was in training mode before the call, but is not after it.",
+        lambda seen: not seen.training,
     ),
 ]
+
+
+def _wrong_losses(losses: torch.Tensor, pieces: tuple[torch.Tensor, ...]) -> list[Mistake]:
+    """The numbers that people return, from the losses of all images, (B,), and those of each part."""
+    means = [part.mean().item() for part in pieces]
+    shares = [part.sum().item() / len(losses) for part in pieces]
+
+    def returned(what: str, number: float) -> Mistake:
+        return Mistake("wrong-loss", f"The weights are correct. The returned loss is {what}.", number)
+
+    return [
+        returned("the loss of the last part alone", means[-1]),
+        returned("only the contribution of the last part", shares[-1]),
+        returned("divided by the number of parts again", sum(shares) / len(pieces)),
+        returned("the sum of the means of the parts", sum(means)),
+        returned("the mean of the means of the parts, but the parts are not equally long", sum(means) / len(means)),
+        returned("a sum over the images", losses.sum().item()),
+        returned(
+            "wrong: each part is weighted by its share twice",
+            sum(share * len(part) / len(losses) for share, part in zip(shares, pieces, strict=True)),
+        ),
+    ]

@@ -8,7 +8,6 @@ from torch import nn
 from vit_course.checks.report import Wrong
 from vit_course.checks.snapshot import Left
 from vit_course.checks.tools.calling import ask, call
-from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.vit import ViT
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -32,12 +31,11 @@ def no_trace_of_an_error(answer, model: ViT, images: torch.Tensor) -> None:
     """Raises `Wrong` where an error of the model is not passed on, or leaves a trace."""
     too_high = torch.cat([images, images[:, :, : model.config.patch_size]], dim=2)  # (B, C, H + P, W)
     watched = _with_hooks_of_others(model).train()
-    before, given = (
-        _state(watched),
-        f"Input:    images {tuple(too_high.shape)} for a model of {model.config.image_size}",
-    )
-    came, own = _error_of(lambda: ask(answer, watched, too_high)), _error_of(lambda: model(too_high))
+    before = _state(watched)
+    came = _error_of(lambda: ask(answer, watched, too_high))
+    own = _error_of(lambda: model(too_high))
     now = _state(watched, before)
+    given = f"Input:    images {tuple(too_high.shape)} for a model of {model.config.image_size}"
     if came is None or isinstance(came, Left):
         sentence = "For images of the wrong size, the model raises an error, but your function returns as if nothing "
         raise Wrong("error-hidden", f"{sentence}had happened.", [given])
@@ -47,10 +45,7 @@ def no_trace_of_an_error(answer, model: ViT, images: torch.Tensor) -> None:
             "For images of the wrong size, the error is not the one that the model raises.",
             [given, f"Expected: {type(own).__name__}: {own}", f"Received: {type(came).__name__}: {came}"],
         )
-    try:
-        _compare(before, now, "After an error of the model, here for images of the wrong size")
-    except Wrong as wrong:
-        raise Wrong(f"{wrong.mistake}-after-error", wrong.sentence, wrong.details) from None
+    _compare(before, now, "After an error of the model, here for images of the wrong size")
 
 
 def _with_hooks_of_others(model: ViT) -> ViT:
@@ -83,69 +78,34 @@ def _state(model: ViT, before: dict | None = None) -> dict:
     return {
         "hooks": hooks,
         "modes": [module.training for module in modules],
-        "attributes": {(number, name) for number, module in enumerate(modules) for name in _kept_on(module)},
-        "learning": [parameter.requires_grad for parameter in model.parameters()],
-        "gradients": any(parameter.grad is not None for parameter in model.parameters()),
+        "forward methods": [_is_forward_replaced(module) for module in modules],
+        "attributes": [vars(module).keys() - {"forward"} for module in modules],
+        "values of requires_grad": [parameter.requires_grad for parameter in model.parameters()],
+        "gradients": [parameter.grad is not None for parameter in model.parameters()],
         "weights": copy.deepcopy(model.state_dict()),
     }
 
 
-def _kept_on(module: nn.Module) -> set[str]:
-    # The names of what is kept on a module, without a forward method that is its class's own.
+def _is_forward_replaced(module: nn.Module) -> bool:
+    # A module may keep the forward method of its own class.
     forward = vars(module).get("forward")
-    found = (getattr(forward, "__self__", None), getattr(forward, "__func__", None))
-    return vars(module).keys() - ({"forward"} if found == (module, type(module).forward) else set())
+    own = (getattr(forward, "__self__", None), getattr(forward, "__func__", None)) == (module, type(module).forward)
+    return forward is not None and not own
 
 
-def _alike(one: dict, other: dict) -> bool:
+def _same_weights(one: dict, other: dict) -> bool:
     same = one.keys() == other.keys()
     return same and all(value.dtype == other[name].dtype and value.equal(other[name]) for name, value in one.items())
 
 
 def _compare(before: dict, now: dict, when: str) -> None:
     details = ["Expected: the model as it was", "Received: a changed model"]
-    refuse(TRACES, dict(before=before, now=now, when=when), details)
-
-
-TRACES = [
-    Slip(
-        "hooks-of-others-removed",
-        "{when}, other hooks that were on the model before are gone.",
-        lambda before, now: not before["hooks"] <= now["hooks"],
-    ),
-    Slip(
-        "hooks-left",
-        "{when}, your hooks are still there and keep recording.",
-        lambda now, before: now["hooks"] - before["hooks"],
-    ),
-    Slip(
-        "forward-replaced",
-        "{when}, a module of the model has a different forward method.",
-        lambda now, before: any(name == "forward" for _, name in now["attributes"] - before["attributes"]),
-    ),
-    Slip(
-        "mode-changed",
-        "{when}, the model is not in the mode that it was in before (training or evaluation).",
-        lambda now, before: now["modes"] != before["modes"],
-    ),
-    Slip(
-        "attribute-left",
-        "{when}, the model has attributes that it did not have before.",
-        lambda now, before: now["attributes"] - before["attributes"],
-    ),
-    Slip(
-        "weights-frozen",
-        "{when}, some weights of the model can no longer be trained: requires_grad has changed.",
-        lambda now, before: now["learning"] != before["learning"],
-    ),
-    Slip(
-        "grads-left",
-        "{when}, the weights have gradients, which the next step would add to.",
-        lambda now: now["gradients"],
-    ),
-    Slip(
-        "wrong-behaviour",
-        "{when}, some weights of the model are not the same as before.",
-        lambda now, before: not _alike(now["weights"], before["weights"]),
-    ),
-]
+    if now["hooks"] - before["hooks"]:
+        raise Wrong("hooks-left", f"{when}, your hooks are still there and keep recording.", details)
+    if now["modes"] != before["modes"]:
+        sentence = f"{when}, the model is not in the mode that it was in before (training or evaluation)."
+        raise Wrong("mode-changed", sentence, details)
+    for part, value in before.items():
+        same = _same_weights(value, now[part]) if part == "weights" else value == now[part]
+        if not same:
+            raise Wrong("wrong-behaviour", f"{when}, the model has other {part} than before.", details)

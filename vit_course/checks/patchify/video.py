@@ -8,8 +8,8 @@ import torch
 from einops import rearrange
 
 from vit_course.checks.tools.common import right_at
-from vit_course.checks.tools.functions import Mistake, keeps_dtype, same_function
-from vit_course.checks.tools.mistakes import Slip, wrong_functions
+from vit_course.checks.tools.functions import keeps_dtype, same_function
+from vit_course.checks.tools.mistakes import Mistake
 
 
 def video(answer, draw):
@@ -21,14 +21,13 @@ def video(answer, draw):
     # One block in each video, and blocks of one number.
     draws.append((draw.normal(3, 2, 1, 4, 4), 2, 4))
     draws.append((draw.normal(2, 3, 1, 2, 5), 1, 1))
-    mistakes = [*wrong_functions(MISTAKES, right), *_orders()]
     colour = [(draw.normal(*video.shape[:2], 3, *video.shape[3:]), frames, side) for video, frames, side in draws[:2]]
     square = [(draw.normal(*video.shape[:4], video.shape[3]), frames, side) for video, frames, side in draws[:2]]
-    for slug, sentence, usual in (
+    right_for_usual = [
         ("three-channels-only", "Correct for 3 channels, but not for other numbers of channels.", colour),
         ("square-assumed", "Correct only for square frames.", square),
-    ):
-        mistakes.append(right_at(answer, right, draws, slug, sentence, usual))
+    ]
+    mistakes = [*MISTAKES, *_other_orders(), *(right_at(answer, right, draws, *one) for one in right_for_usual)]
     same_function(answer, right, draws, axes="(B, N, frames*P*P*C)", mistakes=mistakes)
     keeps_dtype(answer, draws[0], torch.uint8, torch.float64)
 
@@ -38,8 +37,8 @@ def right(video, frames, patch_size, pattern="b (t m) c (r i) (q j) -> b (t r q)
     return rearrange(video, pattern, m=frames, i=patch_size, j=patch_size)
 
 
-def _orders() -> Iterator[Mistake]:
-    # Those that have no name in the table.
+def _other_orders() -> Iterator[Mistake]:
+    # Taught: the text gives both orders. These have no name in the table.
     blocks, inside = dict(t="time", r="row", q="column"), dict(m="frame", i="row", j="column", c="channel")
     for slug, what, axes, pattern in (
         ("blocks-in-another-order", "The blocks run", blocks, "b (t m) c (r i) (q j) -> b ({}) (m i j c)"),
@@ -54,125 +53,93 @@ def _bare(video, frames, patch_size):
     return video.reshape(len(video), -1, frames * patch_size**2 * video.shape[2])
 
 
-MISTAKES = {
-    "result": [
-        Slip(
-            "bare-reshape",
-            "The blocks are made by a reshape alone, so each holds a stretch of rows, not a block.",
-            lambda video, frames, side: _bare(video, frames, side),
-            lambda video, frames, side: video.movedim(2, -1).reshape(
-                len(video), -1, frames * side * side * video.shape[2]
-            ),
-        ),
-        Slip(
-            "frames-apart",
-            "Each frame is cut separately, and consecutive patches of a frame are joined into a block.",
-            lambda video, frames, side: right(video, 1, side).reshape(*_bare(video, frames, side).shape),
-        ),
-        Slip(
-            "axes-not-joined",
-            "The eight axes are in the right order, but they are not yet joined into three.",
-            lambda video, frames, side: right(video, frames, side, "b (t m) c (r i) (q j) -> b t r q m i j c"),
-        ),
-    ],
-    "pattern": [
-        Slip(
-            "strips",
-            (
-                "The rows inside a block are mixed up with the columns of blocks: a block holds strips from the "
-                "full width of the frames."
-            ),
-            "b (t m) c (r i) (q j) -> b (t r m) (i q j c)",
-            "b (t m) c (r i) (q j) -> b (t r i) (m q j c)",
-        ),
-        Slip(
-            "time-inside-out",
-            (
-                "The index of a block in time and the index of a frame inside it are swapped, so a block holds "
-                "frames that are not consecutive."
-            ),
-            "b (m t) c (r i) (q j) -> b (t r q) (m i j c)",
-        ),
-        Slip(
-            "split-swapped",
-            (
-                "The height, the width or both are split the wrong way round: neighbours in a block are not "
-                "neighbours in the frame."
-            ),
-            "b (t m) c (i r) (j q) -> b (t r q) (m i j c)",
-            "b (t m) c (i r) (q j) -> b (t r q) (m i j c)",
-            "b (t m) c (r i) (j q) -> b (t r q) (m i j c)",
-        ),
-        Slip(
-            "time-last",
-            "From block to block, time changes fastest; the column should.",
-            "b (t m) c (r i) (q j) -> b (r q t) (m i j c)",
-            "b (t m) c (r i) (q j) -> b (q r t) (m i j c)",
-        ),
-        Slip(
-            "columns-first",
-            "The blocks run down the columns of the frame first.",
-            "b (t m) c (r i) (q j) -> b (t q r) (m i j c)",
-        ),
-        Slip(
-            "channels-first",
-            "Inside a block, the channel comes before the pixels.",
-            "b (t m) c (r i) (q j) -> b (t r q) (m c i j)",
-            "b (t m) c (r i) (q j) -> b (t r q) (c m i j)",
-        ),
-        Slip(
-            "frame-last",
-            "Inside a block, the frame changes faster than the pixel.",
-            "b (t m) c (r i) (q j) -> b (t r q) (i j m c)",
-            "b (t m) c (r i) (q j) -> b (t r q) (i j c m)",
-        ),
-        Slip(
-            "pixels-transposed",
-            "The pixels inside a block run column by column.",
-            "b (t m) c (r i) (q j) -> b (t r q) (m j i c)",
-            "b (t m) c (r i) (q j) -> b (t r q) (m j c i)",
-        ),
-        Slip(
-            "frames-apart",
-            "Each frame is cut separately, so a block covers only one frame.",
-            "b (t m) c (r i) (q j) -> b (t m r q) (i j c)",
-            "b (t m) c (r i) (q j) -> b (t r q m) (i j c)",
-            "b (t m) c (r i) (q j) -> b (t m) (r q) (i j c)",
-        ),
-        Slip(
-            "grid-kept",
-            "The blocks are still on two or three axes.",
-            "b (t m) c (r i) (q j) -> b t r q (m i j c)",
-            "b (t m) c (r i) (q j) -> b t (r q) (m i j c)",
-            "b (t m) c (r i) (q j) -> b (t r) q (m i j c)",
-        ),
-        Slip(
-            "blocks-last",
-            "The blocks are on the last axis, where the numbers of a block should be.",
-            "b (t m) c (r i) (q j) -> b (m i j c) (t r q)",
-        ),
-        Slip(
-            "videos-joined",
-            "The blocks of all videos follow one another, as if they came from one video.",
-            "b (t m) c (r i) (q j) -> (b t r q) (m i j c)",
-            "b (t m) c (r i) (q j) -> 1 (b t r q) (m i j c)",
-        ),
-    ],
-    "result-2": [
-        Slip(
-            "first-frames-only",
-            "Only the first `frames` frames are cut; the later ones are lost.",
-            lambda video, frames, side: right(video[:, :frames], frames, side),
-        ),
-        Slip(
-            "arguments-exchanged",
-            "The number of frames and the side of a patch are swapped.",
-            lambda video, frames, side: right(video, side, frames),
-        ),
-        Slip(
-            "windows-overlap-in-time",
-            "A block begins at every frame, so blocks share frames.",
-            lambda video, frames, side: right(video.unfold(1, frames, 1).movedim(-1, 2).flatten(1, 2), frames, side),
-        ),
-    ],
-}
+MISTAKES = [
+    Mistake(
+        "bare-reshape",
+        "The blocks are made by a reshape alone, so each holds a stretch of rows, not a block.",
+        _bare,
+        lambda video, frames, side: video.movedim(2, -1).reshape(len(video), -1, frames * side * side * video.shape[2]),
+    ),
+    Mistake(
+        "frames-apart",
+        "Each frame is cut separately, and consecutive patches of a frame are joined into a block.",
+        lambda video, frames, side: right(video, 1, side).reshape(*_bare(video, frames, side).shape),
+    ),
+    Mistake(
+        "axes-not-joined",
+        "The eight axes are in the right order, but they are not yet joined into three.",
+        {"pattern": "b (t m) c (r i) (q j) -> b t r q m i j c"},
+    ),
+    Mistake(
+        "time-inside-out",
+        "The index of a block in time and that of a frame inside it are swapped, so its frames are not consecutive.",
+        {"pattern": "b (m t) c (r i) (q j) -> b (t r q) (m i j c)"},
+    ),
+    Mistake(
+        "split-swapped",
+        "Height or width is split the wrong way round: neighbours in a block are not neighbours in the frame.",
+        {"pattern": "b (t m) c (i r) (j q) -> b (t r q) (m i j c)"},
+        {"pattern": "b (t m) c (i r) (q j) -> b (t r q) (m i j c)"},
+        {"pattern": "b (t m) c (r i) (j q) -> b (t r q) (m i j c)"},
+    ),
+    Mistake(
+        "time-last",
+        "From block to block, time changes fastest; the column should.",
+        {"pattern": "b (t m) c (r i) (q j) -> b (r q t) (m i j c)"},
+    ),
+    Mistake(
+        "columns-first",
+        "The blocks run down the columns of the frame first.",
+        {"pattern": "b (t m) c (r i) (q j) -> b (t q r) (m i j c)"},
+    ),
+    Mistake(
+        "channels-first",
+        "Inside a block, the channel comes before the pixels.",
+        {"pattern": "b (t m) c (r i) (q j) -> b (t r q) (m c i j)"},
+        {"pattern": "b (t m) c (r i) (q j) -> b (t r q) (c m i j)"},
+    ),
+    Mistake(
+        "frame-last",
+        "Inside a block, the frame changes faster than the pixel.",
+        {"pattern": "b (t m) c (r i) (q j) -> b (t r q) (i j m c)"},
+        {"pattern": "b (t m) c (r i) (q j) -> b (t r q) (i j c m)"},
+    ),
+    Mistake(
+        "pixels-transposed",
+        "The pixels inside a block run column by column.",
+        {"pattern": "b (t m) c (r i) (q j) -> b (t r q) (m j i c)"},
+    ),
+    Mistake(
+        "frames-apart",
+        "Each frame is cut separately, so a block covers only one frame.",
+        {"pattern": "b (t m) c (r i) (q j) -> b (t m r q) (i j c)"},
+        {"pattern": "b (t m) c (r i) (q j) -> b (t m) (r q) (i j c)"},
+    ),
+    Mistake(
+        "grid-kept",
+        "The blocks are still on two or three axes.",
+        {"pattern": "b (t m) c (r i) (q j) -> b t r q (m i j c)"},
+        {"pattern": "b (t m) c (r i) (q j) -> b t (r q) (m i j c)"},
+    ),
+    Mistake(
+        "blocks-last",
+        "The blocks are on the last axis, where the numbers of a block should be.",
+        {"pattern": "b (t m) c (r i) (q j) -> b (m i j c) (t r q)"},
+    ),
+    Mistake(
+        "videos-joined",
+        "The blocks of all videos follow one another, as if they came from one video.",
+        {"pattern": "b (t m) c (r i) (q j) -> (b t r q) (m i j c)"},
+        {"pattern": "b (t m) c (r i) (q j) -> 1 (b t r q) (m i j c)"},
+    ),
+    Mistake(
+        "first-frames-only",
+        "Only the first `frames` frames are cut; the later ones are lost.",
+        lambda video, frames, side: right(video[:, :frames], frames, side),
+    ),
+    Mistake(
+        "windows-overlap-in-time",
+        "A block begins at every frame, so blocks share frames.",
+        lambda video, frames, side: right(video.unfold(1, frames, 1).movedim(-1, 2).flatten(1, 2), frames, side),
+    ),
+]

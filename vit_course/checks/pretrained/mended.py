@@ -8,12 +8,11 @@ from torch import nn
 from vit_course import pretrained
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse
-from vit_course.checks.tools.words import describe
+from vit_course.checks.tools.mistakes import Known, Mistake, bugs_left, named_by_details
+from vit_course.checks.tools.words import beside, describe
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
-EXPECTED = "Expected: a ViT of the package"
 EPSILONS = (1e-6, 1e-3)  # the published one, and one that no library has for its default
 
 
@@ -21,12 +20,11 @@ def mended(answer, draw):
     """`answer(state, config)`: torchvision's state dict and the right config -> our `ViT` with the same weights."""
     for epsilon in EPSILONS:
         right, state = _published(draw, epsilon)
-        with named_by_details(*ERRORS):
-            model = call(answer, state, right.config)
-        found = describe(model)
-        details = [] if isinstance(model, ViT) else [EXPECTED, f"Received: {found}"]
-        refuse(MODEL, dict(found=found, right=right, model=model), details)
-        _compare(model, right, draw)
+        model = call(answer, state, right.config)
+        _check_kind(model)
+        images = draw.normal(2, right.config.in_channels, *right.config.image_size)
+        with named_by_details(*PLACES, of=("wrong-behaviour",)):
+            _compare(model, right, images)
 
 
 def _published(draw, epsilon: float) -> tuple[ViT, dict]:
@@ -39,124 +37,88 @@ def _published(draw, epsilon: float) -> tuple[ViT, dict]:
     return model, pretrained.to_torchvision(model)
 
 
-def _compare(model: ViT, right: ViT, draw) -> None:
-    images = draw.normal(2, right.config.in_channels, *right.config.image_size)
-    expected = "Expected: the same tokens after every part, for the same images"
+def _check_kind(model) -> None:
+    details = beside("a ViT of the package", describe(model))
+    if not isinstance(model, nn.Module):
+        raise Wrong("wrong-type", f"The result is {describe(model)} where a model is expected.", details)
+    if not isinstance(model, ViT):
+        raise Wrong("wrong-behaviour", "The result is not a ViT of the package.", details)
+    if any(module.training for module in model.modules()):
+        raise Wrong("training-mode", "The model, or a part of it, is in training mode.")
+
+
+def _compare(model: ViT, right: ViT, images: torch.Tensor) -> None:
+    expected = "the same tokens after every part, for the same images"
     try:
-        first = pretrained.first_difference(model, right, images).first
+        place = _first_difference(model, right, images)
     except ValueError as error:
         sentence = "The model is not the one that was converted."
-        raise Wrong("wrong-behaviour", sentence, [expected, f"Received: {error}"]) from error
-    with torch.no_grad():
-        logits, wanted = model(images), right(images)
-    same = logits.shape == wanted.shape and torch.allclose(logits, wanted, rtol=1e-3, atol=1e-3)
-    name = first.name if first else "" if same else "logits"
+        raise Wrong("wrong-behaviour", sentence, beside(expected, error)) from error
+    if not place:
+        return
+    for mistake in BUGS_LEFT:
+        if any(not _first_difference(model, convert(right), images) for convert in mistake.functions(converted)):
+            raise Wrong(mistake.slug, mistake.sentence)
     epsilons = {module.eps for module in model.modules() if isinstance(module, nn.LayerNorm)}
-    other_epsilon = epsilons != {right.config.norm_epsilon}
-    details = [f"The first difference is at {name!r}."] if name else []
-    if other_epsilon:
-        received = ", ".join(f"{epsilon:g}" for epsilon in sorted(epsilons))
-        details += [f"Expected: epsilon {right.config.norm_epsilon:g}", f"Received: epsilon {received}"]
-    keys = [key for key in right.state_dict() if key.endswith("attention.projection.weight")]
-    projections = [one.state_dict()[key] for one in (model, right) for key in keys]
-    if not all(map(torch.equal, projections[: len(keys)], projections[len(keys) :])) and "output" not in name:
-        details.append("The output projections further on are not the original ones either.")
-    refuse(FIRST, dict(name=name, epsilons=epsilons, other_epsilon=other_epsilon), details)
-    if name:
-        raise Wrong("wrong-behaviour", "The two models differ.", [expected, f"Received: they first differ at {name!r}"])
+    if epsilons == {EPSILONS[0]} != {right.config.norm_epsilon}:
+        sentence = "The norms have the epsilon of the published weights, whatever the config says."
+        raise Wrong("epsilon-not-of-the-config", sentence, beside(right.config.norm_epsilon, EPSILONS[0]))
+    raise Wrong("wrong-behaviour", "The two models differ.", beside(expected, f"they first differ at {place!r}"))
 
 
-ERRORS = [
-    Known("loading state_dict", "sizes-differ", "The weights do not fit the model that your code builds."),
+def _first_difference(model: ViT, other: ViT, images: torch.Tensor) -> str:
+    """The name of the first place where two models differ, or ""."""
+    if first := pretrained.first_difference(model, other, images).first:
+        return first.name
+    logits, others = call(model, images), other(images)
+    same = logits.shape == others.shape and torch.allclose(logits, others, rtol=1e-3, atol=1e-3)
+    return "" if same else "logits"
+
+
+def converted(right: ViT, positions=lambda table: table, epsilon=None, projection=lambda weight: weight) -> ViT:
+    """The right model again, and with one of the steps replaced a wrong one."""
+    model = ViT(replace(right.config, norm_epsilon=epsilon or right.config.norm_epsilon)).eval()
+    state = dict(right.state_dict())
+    state["positions.table"] = positions(state["positions.table"])
+    for key in state:
+        if key.endswith("attention.projection.weight"):
+            state[key] = projection(state[key])
+    model.load_state_dict(state)
+    return model
+
+
+TOKENS = Mistake(
+    "tokens-differ",
+    "The patch tokens are correct, but the input of block 0 is not: the class token or the positions have changed.",
+    {"positions": lambda table: table.roll(1, dims=1)},
+)
+EPSILON = Mistake("norm-differs", "The epsilon of the norms is not the one in the config.", {"epsilon": 1e-5})
+PROJECTION = Mistake(
+    "projection-differs",
+    "The output of the heads is correct, but that of the output projection is not.",
+    {"projection": lambda weight: weight.T},
+)
+BUGS_LEFT = bugs_left(TOKENS, EPSILON, PROJECTION)
+
+# Where the two models first differ.
+PLACES = [
     Known(
-        "FrozenInstanceError",
-        "config-set",
-        "A config cannot be changed once it is made, and this one is already correct.",
-    ),
-]
-
-MODEL = [
-    Slip("returned-nothing", "The result is None: nothing was returned.", lambda model: model is None),
-    Slip(
-        "wrong-type", "The result is {found} where a model is expected.", lambda model: not isinstance(model, nn.Module)
-    ),
-    Slip("wrong-behaviour", "The result is not a ViT of the package.", lambda model: not isinstance(model, ViT)),
-    Slip(
-        "training-mode",
-        "The model, or a part of it, is in training mode.",
-        lambda model: any(module.training for module in model.modules()),
-    ),
-    Slip(
-        "blocks-missing",
-        "The model does not have {right.config.num_layers} blocks, the number in the config.",
-        lambda model, right: {model.config.num_layers, len(model.encoder.blocks)} != {right.config.num_layers},
-    ),
-    Slip(
-        "wrong-dtype",
-        "The weights are not in torch.float32, unlike those of the state dict.",
-        lambda model: {parameter.dtype for parameter in model.parameters()} != {torch.float32},
-    ),
-]
-
-# By where the two models first differ; "" where they do not.
-FIRST = [
-    Slip(
+        "at 'patch embedding'",
         "patches-differ",
         "The patch tokens already differ: weights or biases there are not those of the state dict.",
-        lambda name: name == "patch embedding",
     ),
-    Slip(
-        "tokens-differ",
-        (
-            "The patch tokens are correct, but the input of block 0 is not: the class token or the positions have "
-            "changed."
-        ),
-        lambda name: name == "class token and positions",
-    ),
-    Slip(
-        "epsilon-not-of-the-config",
-        "The norms have the epsilon of the published weights, whatever the config says.",
-        lambda other_epsilon, epsilons: other_epsilon and epsilons == {EPSILONS[0]},
-    ),
-    Slip("norm-differs", "The epsilon of the norms is not the one in the config.", lambda other_epsilon: other_epsilon),
-    Slip(
-        "norm-differs",
-        "The same tokens enter a norm, but different tokens leave it.",
-        lambda name: name.endswith(("norm 1", "norm 2")) or name == "norm",
-    ),
-    Slip(
+    Known("at 'class token and positions'", TOKENS.slug, TOKENS.sentence),
+    Known("norm( [12])?'$", "norm-differs", "The same tokens enter a norm, but different tokens leave it."),
+    Known(
+        "(queries|keys|values)'$",
         "qkv-differs",
         "The same tokens enter the attention, but its queries, keys or values are different.",
-        lambda name: name.endswith(("queries", "keys", "values")),
     ),
-    Slip(
+    Known(
+        "(heads side by side|attention)'$",
         "heads-differ",
         "Queries, keys and values agree, but what the heads compute from them does not.",
-        lambda name: name.endswith(("heads side by side", "attention")),
     ),
-    Slip(
-        "projection-differs",
-        "The output of the heads is correct, but that of the output projection is not.",
-        lambda name: name.endswith("attention output"),
-    ),
-    Slip(
-        "mlp-differs",
-        "The same tokens enter the MLP, but the output of its first layer is different.",
-        lambda name: name.endswith("hidden (before GELU)"),
-    ),
-    Slip(
-        "gelu-differs",
-        "The same numbers enter the GELU of an MLP, but different numbers leave it.",
-        lambda name: name.endswith("after GELU"),
-    ),
-    Slip(
-        "mlp-differs",
-        "The MLPs agree up to their last layer, but the output of that layer is different.",
-        lambda name: name.endswith("MLP output"),
-    ),
-    Slip(
-        "head-differs",
-        "The tokens agree to the end, but the logits do not: the head is different.",
-        lambda name: name == "logits",
-    ),
+    Known("attention output'$", PROJECTION.slug, PROJECTION.sentence),
+    Known("at 'logits'", "head-differs", "The tokens agree to the end, but the logits do not: the head is different."),
 ]

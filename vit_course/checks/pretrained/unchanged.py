@@ -2,7 +2,7 @@
 
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.mistakes import Slip, by_answer
+from vit_course.checks.tools.mistakes import Mistake, by_answer
 
 
 def unchanged(answer, parts):
@@ -10,7 +10,6 @@ def unchanged(answer, parts):
     same_answers(call(answer), RIGHT, parts, by_answer(BY_HAND))
 
 
-# Exercise pretrained.unchanged: which changes of the numbers leave a network what it was.
 RIGHT = {
     "key_bias": True,  # the same is added to all scores of a query
     "scaled": True,  # 2 times 1/2 in each product
@@ -23,34 +22,36 @@ RIGHT = {
 # Of the answer that is not right; which one that is, the sentence does not say.
 BY_HAND = {
     "key_bias": [
-        Slip(
+        Mistake(
             "softmax-misread",
             "Ask what c adds to the scores of one query, key by key, and what the softmax does with it.",
             False,
         ),
     ],
     "scaled": [
-        Slip("product-misread", "Ask where queries and keys meet, and which factor their product then has.", False),
+        Mistake("product-misread", "Ask where queries and keys meet, and which factor their product then has.", False),
     ],
     "heads": [
-        Slip(
+        Mistake(
             "projection-forgotten",
             "Ask which layer reads the heads side by side, and how it knows which is which.",
             True,
         ),
     ],
     "hidden": [
-        Slip(
+        Mistake(
             "wrong-answer",
             "Ask whether a sum over hidden units changes with their order, and what reads each of them.",
             False,
         ),
     ],
     "gelu": [
-        Slip("gelu-misread", "Ask what comes between the two factors, and whether a factor can pass through it.", True),
+        Mistake(
+            "gelu-misread", "Ask what comes between the two factors, and whether a factor can pass through it.", True
+        ),
     ],
     "norm": [
-        Slip(
+        Mistake(
             "scale-misread",
             "Ask where in the norm its weight and bias act: before or after dividing by the spread?",
             False,

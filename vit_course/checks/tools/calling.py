@@ -10,7 +10,7 @@ import torch
 from vit_course.checks.errors import raised
 from vit_course.checks.report import NotAttempted, Wrong
 from vit_course.checks.snapshot import Left, run
-from vit_course.checks.tools.plain import plain
+from vit_course.checks.tools.builtin_values import to_builtin
 from vit_course.checks.tools.words import describe
 
 
@@ -52,7 +52,7 @@ def _called(function: Callable, index: int) -> str:
 
 def ask(function: Callable, *arguments, **keywords):
     """What the learner's function returns, made plain, or raises; for a check that wants to see the error itself."""
-    return plain(run(function, *arguments, **keywords))
+    return to_builtin(run(function, *arguments, **keywords))
 
 
 def _unchanged(old, new) -> bool:

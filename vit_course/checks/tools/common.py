@@ -1,4 +1,4 @@
-"""Slips that can happen in any function of tensors: the right result with one wrong operation after it."""
+"""Mistakes that can happen in any function of tensors: the right result with one wrong operation after it."""
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
@@ -13,13 +13,13 @@ from vit_course.checks.tools.tensors import agree
 Row = tuple[str, str, Callable[[torch.Tensor], torch.Tensor]]
 
 
-def usual_slips(answer: Callable, reference: Callable, draws: Sequence[tuple], axes: str) -> list[Mistake]:
+def usual_mistakes(answer: Callable, reference: Callable, draws: Sequence[tuple], axes: str) -> list[Mistake]:
     """Mistakes to try after those of the exercise itself, with sentences that name the axes.
 
     Args:
         answer: the learner's function.
         reference: the right one, which returns a tensor.
-        draws: the arguments for both. A slip that changes the result of none of them is left out.
+        draws: the arguments for both. A mistake that changes the result of none of them is left out.
         axes: of the result, such as "(B, h, T, S)"; "" where they have no names.
     """
     names = [name.strip() for name in axes.strip("()").split(",") if name.strip()]
@@ -29,7 +29,7 @@ def usual_slips(answer: Callable, reference: Callable, draws: Sequence[tuple], a
     sentence = "Every number is the correct one times a factor."
     found.append(Mistake("scaled", sentence, lambda *a: _fitted(answer, reference, *a)))
     for place, name in enumerate(names):
-        sentence = f"Along the axis {name}, only the first entry is correct."
+        sentence = f"Along the axis {name}, the first entry is correct, but not all of the others."
         found.append(right_in_part(answer, reference, "first-entry-right", sentence, _first(place)))
     return by_results(found)
 
@@ -38,7 +38,7 @@ def right_in_part(answer: Callable, reference: Callable, slug: str, sentence: st
     """The mistake of a result that is right in one part only.
 
     Args:
-        answer, reference: see `usual_slips`.
+        answer, reference: see `usual_mistakes`.
         slug, sentence: of the mistake.
         part: (result, *arguments) -> the part of it.
     """
@@ -63,7 +63,7 @@ def right_at(
     """The mistake of a function that is right at the usual size alone.
 
     Args:
-        answer, reference, draws: see `usual_slips`; the first draw is of another size.
+        answer, reference, draws: see `usual_mistakes`; the first draw is of another size.
         slug, sentence: of the mistake.
         usual: arguments of the usual size, and else of sizes as in the draws.
     """
@@ -134,7 +134,7 @@ def _rows(names: list[str]) -> Iterator[Row]:
 
 
 def _along(i: int, name: str) -> Iterator[Row]:
-    # Slips along one axis, which is dropped, reduced, repeated or reversed.
+    # Mistakes along one axis, which is dropped, reduced, repeated or reversed.
     yield "axis-of-one-dropped", f"The axis {name} is dropped when its length is 1.", lambda out: out.squeeze(i)
     for slug, done, change in (
         ("axis-summed-up", "its numbers are added up", lambda out: out.sum(i, keepdim=True)),

@@ -6,7 +6,7 @@ setting are a list, a tuple, a tensor or an array.
     reported              all of it
     shares, losses, wholes: the numbers of one setting; paired, changed: of several
     seeds, chosen         what the runs come from
-    made_again            runs of each kind, repeated by the check to see whether the report can be reproduced
+    rerun                 runs of each kind, repeated by the check to see whether the report can be reproduced
     by_ranges, by_means, by_spread: rules; follows: a conclusion by one of them; choice: one of some words
 """
 
@@ -22,7 +22,7 @@ import torch
 from vit_course.checks.draw import Draw
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.mistakes import Slip
+from vit_course.checks.tools.mistakes import Mistake
 from vit_course.checks.tools.returned import named, real
 from vit_course.checks.tools.words import describe, plain
 
@@ -162,7 +162,7 @@ def last_digit(numbers: Sequence[float]) -> float:
     return 0.5 * 10**-places
 
 
-def made_again(
+def rerun(
     reported: Mapping[object, Sequence[float]],
     each: Mapping[str, Sequence],
     measure: Callable[..., float],
@@ -170,8 +170,7 @@ def made_again(
     near: float | Callable[[object], float],
     kinds: Sequence[Sequence] | None = None,
     runs: int = 1,
-    slips: Sequence[Slip] = (),
-    slips_near: float | None = None,
+    mistakes: Sequence[Mistake] = (),
 ) -> None:
     """Repeats runs of each kind of setting, and raises `Wrong` where one gives another number than the learner's.
 
@@ -185,8 +184,7 @@ def made_again(
         near: the tolerance: how much rounding and another machine may change a number; or a function of the setting.
         kinds: groups of settings, of each of which one is drawn for every run; each setting by itself, unless given.
         runs: how many are repeated of each kind.
-        slips: the wrong numbers that they give, by `setting` and `source`.
-        slips_near: the tolerance for these numbers, unless it is that of the setting.
+        mistakes: with functions of setting and source that give the wrong number.
     """
     ((word, sources),) = each.items()
     asked = [kind for kind in kinds or [[setting] for setting in reported] for _ in range(runs)]
@@ -199,16 +197,18 @@ def made_again(
         details = [f"Run:      {setting!r}, {word} {source}", f"Expected: about {right:.3g}"]
         details.append(f"Received: {received:.3g}")
         given = dict(zip(sources, reported[setting], strict=True))
-        near_slips = tolerance if slips_near is None else slips_near
-        raise _named(slips, setting, [source, sources[place - 1]], given, near_slips, details)
+        raise _named(mistakes, setting, [source, sources[place - 1]], given, tolerance, details)
 
 
-def _named(slips: Sequence[Slip], setting, sources: Sequence, given: Mapping, near: float, details: list[str]) -> Wrong:
-    # The slip that gives the numbers of both sources: one alone may come near by chance, or fit another slip too.
-    found: dict[tuple, tuple[str, str]] = {}  # of two slips with equal numbers the first counts
-    for slip in slips:
-        for numbers in zip(*(slip.values({"setting": setting, "source": source}) for source in sources), strict=True):
-            found.setdefault(numbers, (slip.slug, slip.sentence))
+def _named(
+    mistakes: Sequence[Mistake], setting, sources: Sequence, given: Mapping, near: float, details: list[str]
+) -> Wrong:
+    # The mistake that gives the numbers of both sources: one alone may come near by chance, or fit another mistake too.
+    found: dict[tuple, tuple[str, str]] = {}  # of two mistakes with equal numbers the first counts
+    for mistake in mistakes:
+        for number in mistake.forms:
+            numbers = tuple(number(setting, source) for source in sources)
+            found.setdefault(numbers, (mistake.slug, mistake.sentence))
     fitting = {
         said
         for numbers, said in found.items()

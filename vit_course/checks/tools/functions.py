@@ -11,7 +11,7 @@ import torch
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import same_answer
 from vit_course.checks.tools.calling import ask, call
-from vit_course.checks.tools.common import usual_slips
+from vit_course.checks.tools.common import usual_mistakes
 from vit_course.checks.tools.mistakes import Mistake
 from vit_course.checks.tools.tensors import agree, equal, on_cpu
 from vit_course.checks.tools.words import beside, describe
@@ -40,7 +40,7 @@ def same_function(
         reference: the right one: tensors (and other values) in, one tensor out.
         draws: tuples of arguments, in at least two different sizes.
         mistakes: tried in order where the result is not right; the first that gives the learner's result on
-            every draw names the mistake. After them, the usual slips of any function are tried, named by the axes.
+            every draw names the mistake. After them, the usual mistakes of any function are tried, named by the axes.
         axes: of the result, such as "(B, N, D)".
         otherwise: less specific mistakes, tried last.
         differentiable: whether a gradient must reach each floating-point input that `reference` lets it reach.
@@ -66,7 +66,7 @@ def same_function(
             # An error with several images is explained by those draws alone: with one image, axes may fit by chance.
             tried = draws if index >= several else draws[:several]
             batched = axes.startswith("(B")  # otherwise the first axis may be steps or places
-            every = [*mistakes, *usual_slips(answer, reference, tried, axes), *otherwise]
+            every = [*mistakes, *usual_mistakes(answer, reference, tried, axes), *otherwise]
             raise _explained(wrong, answer, reference, every, tried, index, mistakes_change, batched) from None
         results.append(result)
     if not agree(call(answer, *_copies(draws[0])), results[0]):
@@ -149,8 +149,8 @@ def _explained(
         slug, sentence = "batch-of-several", "Correct for a batch of one, but not for a batch of several."
     if slug not in ("random-result", "input-changed"):  # these are named already
         theirs = [_attempt(partial(ask, answer), arguments) for arguments in draws]
-        for mistake in mistakes:
-            ours = (_attempt(mistake.function, arguments, copied) for arguments in draws)  # computed lazily
+        for mistake, function in ((one, function) for one in mistakes for function in one.functions(reference)):
+            ours = (_attempt(function, arguments, copied) for arguments in draws)  # computed lazily
             if all(map(_alike, theirs, ours)):
                 slug, sentence = mistake.slug, mistake.sentence
                 break
@@ -166,7 +166,7 @@ def _for_some_sizes(answer, reference, draws: Sequence[tuple]) -> tuple[str, str
     first_wrong = next(index for index in range(len(draws)) if index not in right)
     if not _is_right(answer, reference, _with_numbers_of(draws[first_wrong], draws[0])):
         return "some-numbers", "Correct for the first numbers that were tried, but not for others in the same sizes."
-    sentence = "Correct for the first sizes that were tried, but not for others: a size may be hard-coded."
+    sentence = "Correct for the first inputs that were tried, but not for others: a size or a number may be hard-coded."
     return "hard-coded-size", sentence
 
 

@@ -1,24 +1,26 @@
-"""Mistakes with names, recognised by a result, by an error or a wrong shape, or by a condition."""
+"""Mistakes with names, recognised by a result, by an error or a wrong shape, by a number or by a condition."""
 
 import contextlib
-import inspect
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from vit_course.checks.report import Wrong
 
 
-class Slip:
+class Mistake:
     """One thing that people do wrong: its name, what was done, and one form of it or several.
 
-    A form is a wrong function, a wrong value for one step of the right function, a wrong number, or a condition,
-    depending on the function that uses the slip. Where a value is needed, a lambda is called with those of the values
-    seen by the check that its parameters name.
+    Where a mistake stands says what its forms are:
+
+    - in a list for `same_function`: a wrong function, or a dict of wrong steps, by the keywords of the right function;
+    - in a list for `refuse`: a condition, a function of one object that has all that the check has seen;
+    - in a list of numbers (`by_value`, `refuse_number`, `count_parameters`): a wrong number, shape or choice;
+    - in a list for `rerun`: a function of setting and source that gives the wrong number.
 
     Args:
         slug: short and stable.
@@ -29,102 +31,49 @@ class Slip:
     def __init__(self, slug: str, sentence: str, *forms: Any):
         self.slug, self.sentence, self.forms = slug, sentence, forms
 
-    def values(self, seen: Mapping) -> Iterator[Any]:
-        """The value of each form; a lambda is called with the entries of `seen` that its parameters name."""
-        for form in self.forms:
-            yield form(*(seen[name] for name in inspect.signature(form).parameters)) if _is_lambda(form) else form
+    def functions(self, right: Callable | None = None) -> list[Callable]:
+        """The wrong functions, where a dict of steps replaces those of the right one."""
+        return [partial(right, **form) if isinstance(form, dict) else form for form in self.forms]
 
 
-def _is_lambda(form: Any) -> bool:
-    return inspect.isfunction(form) and form.__name__ == "<lambda>"
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A wrong answer that people give: what it computes, and the sentence that says what was done.
-
-    Args:
-        slug: short and stable.
-        sentence: what was done wrong; never what to write instead.
-        function: the wrong function, called with the same arguments as the learner's; it may raise.
-    """
-
-    slug: str
-    sentence: str
-    function: Callable
-
-
-def wrong_functions(
-    slips: Sequence[Slip] | Mapping[str, Sequence[Slip]],
-    right: Callable | None = None,
-    pairs: int = 0,
-    only: Sequence[str] = (),
+def map_functions(
+    mistakes: Sequence[Mistake], change: Callable[[Callable], Callable], right: Callable | None = None
 ) -> list[Mistake]:
-    """The wrong functions that slips make, in their order; those with two slips come after all with one.
+    """The same mistakes, where `change` makes another function of each wrong one; `right` is as in `functions`."""
+    return [Mistake(one.slug, one.sentence, *map(change, one.functions(right))) for one in mistakes]
+
+
+def by_results(mistakes: Sequence[Mistake], right: Callable | None = None) -> list[Mistake]:
+    """The same mistakes, recognised by their results alone, since one error may have many causes."""
+
+    def without_errors(function: Callable) -> Callable:
+        return partial(_result, function)
+
+    return map_functions(mistakes, without_errors, right)
+
+
+def bugs_left(*bugs: Mistake) -> list[Mistake]:
+    """What learners hand in before they have repaired all bugs: how many they have, and which one if one is left.
 
     Args:
-        slips: whole wrong functions; or by step: under a keyword of the right function wrong values of it, and under
-            "result" (or a name that begins so) whole wrong functions.
-        right: the right function; not needed where there are no steps.
-        pairs: so many slips of each step are also made together with those of another step.
-        only: these steps alone, each slip by itself.
+        bugs: of the faulty version, each with one dict of wrong steps.
     """
-    mistakes, often = [], []
-    for step, rows in (slips if isinstance(slips, Mapping) else {"result": slips}).items():
-        if only and step not in only:
-            continue
-        found = [(slip, form) for slip in rows for form in slip.forms]
-        if step.startswith("result"):
-            mistakes += [Mistake(slip.slug, slip.sentence, form) for slip, form in found]
-            continue
-        assert right is not None, "a step belongs to a right function"
-        mistakes += [Mistake(slip.slug, slip.sentence, partial(right, **{step: form})) for slip, form in found]
-        often.append([] if only else [(slip, {step: form}) for slip, form in found[:pairs]])
-    for one, other in combinations(often, 2):
-        for slip, wrong in one:
-            for second, beside in other:
-                both = partial(right, **wrong, **beside)
-                sentence = f"Two things are wrong. {slip.sentence} {second.sentence}"
-                mistakes.append(Mistake(f"{slip.slug}-and-{second.slug}", sentence, both))
-    return mistakes
-
-
-def by_value(slips: Sequence[Slip], seen: Mapping | None = None) -> dict[Any, tuple[str, str]]:
-    """From each wrong value to its (slug, sentence); the first slip that has the value counts."""
-    found: dict[Any, tuple[str, str]] = {}
-    for slip in slips:
-        for value in slip.values(seen or {}):
-            found.setdefault(value, (slip.slug, slip.sentence))
+    number = len(bugs)
+    still = "its bug is" if number == 1 else f"its {number} bugs are"
+    sentence = f"This gives the same as the faulty version: {still} still there."
+    found = [Mistake("still-faulty", sentence, _together(bugs))]
+    for left in range(number - 1, 0, -1):
+        done = number - left
+        repaired = f"{done} of the {number} bugs {'is' if done == 1 else 'are'} repaired."
+        if left == 1:
+            found += [Mistake(bug.slug, f"{repaired} {bug.sentence}", *bug.forms) for bug in bugs]
+        else:
+            found.append(Mistake("bugs-left", repaired, *(_together(some) for some in combinations(bugs, left))))
     return found
 
 
-def by_answer(
-    slips: Mapping[str, Sequence[Slip]], seen: Mapping | None = None, right: Mapping | None = None
-) -> dict[str, dict]:
-    """`by_value` for each answer of a dict, by its name; a lambda may also take the `right` answer of that name."""
-    return {name: by_value(rows, {**(seen or {}), "right": (right or {}).get(name)}) for name, rows in slips.items()}
-
-
-def refuse(slips: Sequence[Slip], seen: Mapping, details: Sequence[str] = (), **pictures: Any) -> None:
-    """Raises `Wrong` for the first slip that has a true condition; returns if there is none.
-
-    A sentence may have slots for what was seen, such as {width}; `details` and `pictures` are those of the `Wrong`.
-    """
-    for slip in slips:
-        if any(slip.values(seen)):
-            raise Wrong(slip.slug, slip.sentence.format_map(seen), details, **pictures)
-
-
-def refuse_number(slips: Sequence[Slip], received: float, seen: Mapping, details: Sequence[str]) -> None:
-    """Raises `Wrong` by the first slip that has the number, to 0.01 %."""
-    for value, said in by_value(slips, seen).items():
-        if math.isclose(received, value, rel_tol=1e-4, abs_tol=1e-9):
-            raise Wrong(*said, details)
-
-
-def by_results(mistakes: Sequence[Mistake]) -> list[Mistake]:
-    """The same mistakes, recognised by their results alone, since one error may have many causes."""
-    return [Mistake(one.slug, one.sentence, partial(_result, one.function)) for one in mistakes]
+def _together(mistakes: Sequence[Mistake]) -> dict[str, Any]:
+    return {step: wrong for mistake in mistakes for step, wrong in mistake.forms[0].items()}
 
 
 def _result(function: Callable, *arguments):
@@ -132,6 +81,38 @@ def _result(function: Callable, *arguments):
         return function(*arguments)
     except Exception:
         raise LookupError("a mistake that is known by its result has none") from None
+
+
+def by_value(mistakes: Sequence[Mistake]) -> dict[Any, tuple[str, str]]:
+    """From each wrong value to its (slug, sentence); the first mistake that has the value counts."""
+    found: dict[Any, tuple[str, str]] = {}
+    for mistake in mistakes:
+        for value in mistake.forms:
+            found.setdefault(value, (mistake.slug, mistake.sentence))
+    return found
+
+
+def by_answer(mistakes: Mapping[str, Sequence[Mistake]]) -> dict[str, dict]:
+    """`by_value` for each answer of a dict, by its name."""
+    return {name: by_value(rows) for name, rows in mistakes.items()}
+
+
+def refuse(mistakes: Sequence[Mistake], details: Sequence[str] = (), **seen: Any) -> None:
+    """Raises `Wrong` for the first mistake that has a true condition; returns if there is none.
+
+    A sentence may have slots for what was seen, such as {width}; `details` are those of the `Wrong`.
+    """
+    known = SimpleNamespace(**seen)
+    for mistake in mistakes:
+        if any(condition(known) for condition in mistake.forms):
+            raise Wrong(mistake.slug, mistake.sentence.format_map(seen), details)
+
+
+def refuse_number(mistakes: Sequence[Mistake], received: float, details: Sequence[str]) -> None:
+    """Raises `Wrong` by the first mistake that has the number, to 0.01 %."""
+    for value, named in by_value(mistakes).items():
+        if math.isclose(received, value, rel_tol=1e-4, abs_tol=1e-9):
+            raise Wrong(*named, details)
 
 
 class Known(NamedTuple):

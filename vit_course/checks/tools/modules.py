@@ -7,7 +7,7 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.flat import Flat
+from vit_course.checks.tools.flat_parameters import FlatParameters
 from vit_course.checks.tools.tensors import agree, equal, tensor
 from vit_course.checks.tools.words import describe
 
@@ -124,7 +124,7 @@ def trained_by(module: nn.Module, x: torch.Tensor, draw, through: bool = False) 
     )
     if not out.requires_grad:
         raise cut
-    flat, weights = Flat(list(module.parameters())), draw.normal(*out.shape)
+    flat, weights = FlatParameters(list(module.parameters())), draw.normal(*out.shape)
     row, slopes = flat.get(), flat.slopes((out * weights).sum())
     flat.set(torch.where(slopes == 0, row + 1e-3 * draw.normal(len(row)), row))
     nearby = feed(module, x)
@@ -138,12 +138,12 @@ def trained_by(module: nn.Module, x: torch.Tensor, draw, through: bool = False) 
         sentence = "The gradient does not match the computation: it is cut on one of its paths to the parameters."
         raise Wrong("gradient-cut", sentence)
     entered = nn.Parameter(x.detach().clone())
-    if through and _cut_on_a_way(Flat([entered]), lambda: feed(module, entered), draw):
+    if through and _cut_on_a_way(FlatParameters([entered]), lambda: feed(module, entered), draw):
         sentence = "The gradient does not match the computation: it is cut on one of its paths to the input."
         raise Wrong("gradient-cut", sentence)
 
 
-def _cut_on_a_way(flat: Flat, compute: Callable[[], torch.Tensor], draw) -> bool:
+def _cut_on_a_way(flat: FlatParameters, compute: Callable[[], torch.Tensor], draw) -> bool:
     # Compares the gradient with finite differences in a few random directions. A gradient that is cut on one of several
     # paths, such as through a branch, is wrong, but not 0.
     row, out = flat.get(), compute()

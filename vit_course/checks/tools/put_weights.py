@@ -11,6 +11,7 @@ from vit_course.checks.tools.mistakes import Mistake, by_results
 from vit_course.checks.tools.modules import alone, feed, feed_any_batch, repeats, scatter, trained_by
 from vit_course.checks.tools.tensors import agree
 
+UNEXPLAINED = ("wrong-values", "batch-of-several", "hard-coded-size", "some-numbers", "axis-of-one")
 _SHOWN = 6  # names in a line; a whole model has dozens
 
 
@@ -42,16 +43,21 @@ def same_module(
     module.eval()
     out = feed_any_batch(module, inputs[0])
     reference = next((one for one in references if agree(out, one(inputs[0]))), references[0])
-    if isinstance(out, torch.Tensor) and out.shape == reference(inputs[0]).shape:
+    right_shape = isinstance(out, torch.Tensor) and out.shape == reference(inputs[0]).shape
+    if right_shape:
         repeats(module, inputs[0])
-        alone(module, inputs[0], axes)
     draws = [(x,) for x in inputs]
-    same_function(module, reference, draws, by_results(mistakes), axes, differentiable=False, numbers=False)
+    try:
+        same_function(module, reference, draws, by_results(mistakes), axes, differentiable=False, numbers=False)
+    except Wrong as wrong:
+        if right_shape and wrong.mistake in UNEXPLAINED:
+            alone(module, inputs[0], axes)
+        raise
     trained_by(module, inputs[0], draw, through)
 
 
 def put_by_name(module: nn.Module, weights: Mapping[str, torch.Tensor]) -> None:
-    """Copies the weights into the module's parameters.
+    """Copies the weights into the module's parameters; a parameter may have further names, as in an `nn.Sequential`.
 
     Raises:
         Wrong: a parameter that is missing, left over, of another shape, frozen, or the same as another one.
@@ -60,13 +66,16 @@ def put_by_name(module: nn.Module, weights: Mapping[str, torch.Tensor]) -> None:
     if not found:
         sentence = "The module has no parameters: its layers are not attributes, or are in a plain list."
         raise Wrong("no-parameters", sentence, [f"Expected: {_listed(list(weights))}"])
-    _check_names([name for name in weights if name not in found], [name for name in found if name not in weights])
+    asked = {id(found[name]) for name in weights if name in found}
+    others = [name for name, parameter in found.items() if name not in weights and id(parameter) not in asked]
+    _check_names([name for name in weights if name not in found], others)
     for name, value in weights.items():
         if _without_ones(found[name]) != _without_ones(value):
             details = [f"Expected: {name} of shape {tuple(value.shape)}", f"Received: {tuple(found[name].shape)}"]
             raise Wrong("other-shapes", "A parameter has another shape than the sizes ask for.", details)
     first: dict[int, str] = {}
-    for name, parameter in found.items():
+    for name in weights:
+        parameter = found[name]
         if first.setdefault(id(parameter), name) != name:
             details = [f"Received: {first[id(parameter)]} and {name} are one parameter"]
             raise Wrong("shared-parameters", "Two parts share their weights; each should have its own.", details)
@@ -81,7 +90,7 @@ def put_by_name(module: nn.Module, weights: Mapping[str, torch.Tensor]) -> None:
 def _check_names(missing: Sequence[str], others: Sequence[str]) -> None:
     if not missing and not others:
         return
-    slug, sentence = "other-names", "Weights are put in by the names in the stub, and some parameters have others."
+    slug, sentence = "other-names", "Weights are put in by name: the names in the stub are needed, and some differ."
     if not others:
         slug, sentence = "parameters-missing", "Parameters are missing; layers in a plain list are not registered."
     if not missing:

@@ -5,7 +5,7 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse
+from vit_course.checks.tools.mistakes import Known, Mistake, named_by_details, refuse
 from vit_course.checks.tools.returned import real
 from vit_course.checks.tools.words import capital, describe
 
@@ -24,7 +24,7 @@ def groups(answer, draw):
         # In the same sizes, so that only the names can matter; and then a table that looks like a matrix.
         for names, alike in ((PLAIN, False), (MISLEADING, False), (PLAIN, True)):
             model = Named(names, *sizes, alike)
-            with named_by_details(*ERRORS):
+            with named_by_details(COMPARED):
                 received = call(answer, model, weight_decay)
             _judge(_decay_of_each(received, model), weight_decay, names is MISLEADING, alike)
             if not all(parameter.requires_grad for parameter in model.parameters()):
@@ -70,16 +70,15 @@ def _decay_of_each(received, model: Named) -> list[tuple[str, str, float]]:
     if not isinstance(received, (list, tuple)) or not all(isinstance(group, dict) for group in received):
         raise Wrong("wrong-type", f"The result is {describe(received)} where a list of dicts is expected.")
     for group in received:
-        missing = [key for key in ("params", "weight_decay") if group.get(key) is None]
-        parameters = group.get("params", ())
-        refuse(
-            GROUP,
-            dict(missing=missing, parameters=parameters),
-            [f"Received: a dict with {', '.join(sorted(map(str, group))) or 'nothing'}"],
-        )
-        for one in [parameters] if isinstance(parameters, torch.Tensor) else parameters:
+        for one in _parameters_of(group):
             parameter = one[1] if isinstance(one, tuple) else one  # with its name before it
-            refuse(PARAMETER, dict(kinds=kinds, found=found, parameter=parameter), [f"Received: {describe(parameter)}"])
+            details = [f"Received: {describe(parameter)}"]
+            if id(parameter) not in kinds:
+                sentence = "A group holds something that is not a parameter of the model, such as a name or a copy."
+                raise Wrong("not-the-models-own", sentence, details)
+            if id(parameter) in found:
+                sentence = "A parameter is in the groups more than once, so it would be updated twice."
+                raise Wrong("in-two-places", sentence, details)
             found[id(parameter)] = real(group["weight_decay"])
     absent = sorted({kind for key, kind in kinds.items() if key not in found})
     if absent:
@@ -89,6 +88,24 @@ def _decay_of_each(received, model: Named) -> list[tuple[str, str, float]]:
             [f"Expected: {len(kinds)} parameters in all", f"Received: {len(found)}; missing: {', '.join(absent)}"],
         )
     return [(kinds[id(p)], name, found[id(p)]) for name, p in model.named_parameters()]
+
+
+def _parameters_of(group: dict):
+    """The parameters of a group, one or several, as the learner's code gives them."""
+    missing = [key for key in ("params", "weight_decay") if group.get(key) is None]
+    if missing:
+        raise Wrong(
+            "key-missing",
+            f"A group has no {missing[0]!r}, or it is None: AdamW would refuse the group or use its default decay.",
+            [f"Received: a dict with {', '.join(sorted(map(str, group))) or 'nothing'}"],
+        )
+    parameters = group["params"]
+    if isinstance(parameters, torch.Tensor):
+        return [parameters]
+    if isinstance(parameters, (set, frozenset)) or not hasattr(parameters, "__iter__"):
+        sentence = "The params of a group are not a list of parameters."
+        raise Wrong("wrong-type", sentence, [f"Received: {describe(parameters)}"])
+    return parameters
 
 
 def _judge(found: list[tuple[str, str, float]], weight_decay: float, misleading: bool, alike: bool) -> None:
@@ -102,17 +119,15 @@ def _judge(found: list[tuple[str, str, float]], weight_decay: float, misleading:
     whole = misplaced == [entry for entry in found if entry[0] in kinds]  # each of these kinds, with all it has
     refuse(
         MISPLACED,
-        dict(
-            found=found,
-            weight_decay=weight_decay,
-            misleading=misleading,
-            alike=alike,
-            misplaced=misplaced,
-            whole=whole,
-            kinds=kinds,
-            values=values,
-        ),
         details,
+        found=found,
+        weight_decay=weight_decay,
+        misleading=misleading,
+        alike=alike,
+        misplaced=misplaced,
+        whole=whole,
+        kinds=kinds,
+        values=values,
     )
     if whole:
         said = (("decays but should not", kinds - {*MATRICES}), ("should decay but does not", kinds & {*MATRICES}))
@@ -122,91 +137,59 @@ def _judge(found: list[tuple[str, str, float]], weight_decay: float, misleading:
     raise Wrong("wrong-behaviour", f"Parameters of one kind are treated differently; wrong: {names}.", details)
 
 
-ERRORS = [
-    Known(
-        "(The size of tensor|Boolean value of Tensor)",
-        "tensors-compared",
-        "Tensors are compared by value; the question is whether two of them are the same object.",
-    ),
-    Known("has no attribute", "no-such-name", "Your code uses an attribute of every layer that only some layers have."),
-]
-
-GROUP = [
-    Slip(
-        "key-missing",
-        "A group has no {missing[0]!r}, or it is None: AdamW would refuse the group or use its default decay.",
-        lambda missing: missing,
-    ),
-    Slip(
-        "set-of-parameters",
-        "The params of a group are a set, which has no order: AdamW does not accept sets.",
-        lambda parameters: isinstance(parameters, (set, frozenset)),
-    ),
-    Slip(
-        "wrong-type",
-        "The params of a group are not a list of parameters.",
-        lambda parameters: not hasattr(parameters, "__iter__"),
-    ),
-]
-
-PARAMETER = [
-    Slip(
-        "not-the-models-own",
-        "A group holds something that is not one of the model's parameters, such as a name or a copy.",
-        lambda parameter, kinds: id(parameter) not in kinds,
-    ),
-    Slip(
-        "in-two-places",
-        "A parameter is in the groups more than once, so it would be updated twice.",
-        lambda parameter, found: id(parameter) in found,
-    ),
-]
+# taught: the second hint
+COMPARED = Known(
+    "(The size of tensor|Boolean value of Tensor)",
+    "tensors-compared",
+    "Tensors are compared by value; the question is whether two of them are the same object.",
+)
 
 MISPLACED = [
-    Slip(
+    # taught: the third hint
+    Mistake(
         "look-for-identity",
         (
             "A table and a matrix with the same shape and the same numbers are treated as one: two tensors can be "
             "equal without being the same object."
         ),
-        lambda alike: alike,
+        lambda seen: seen.alike,
     ),
-    Slip(
+    Mistake(
         "other-decay",
         "A group has a decay that is neither 0 nor the given one.",
-        lambda values, weight_decay: values - {0, weight_decay},
+        lambda seen: seen.values - {0, seen.weight_decay},
     ),
-    Slip(
+    Mistake(
         "judged-by-name",
         "Correct for a model with the usual names, but not for one with misleading names.",
-        lambda misleading: misleading,
+        lambda seen: seen.misleading,
     ),
-    Slip("everything-decays", "Every parameter decays.", lambda values, weight_decay: values == {weight_decay}),
-    Slip("nothing-decays", "No parameter decays.", lambda values: values == {0}),
-    Slip("groups-swapped", "The decays of the two groups are swapped.", lambda misplaced, found: misplaced == found),
-    Slip(
+    Mistake("everything-decays", "Every parameter decays.", lambda seen: seen.values == {seen.weight_decay}),
+    Mistake("nothing-decays", "No parameter decays.", lambda seen: seen.values == {0}),
+    Mistake("groups-swapped", "The decays of the two groups are swapped.", lambda seen: seen.misplaced == seen.found),
+    Mistake(
         "convolution-forgotten",
         "The matrix of the convolution does not decay.",
-        lambda whole, kinds: whole and kinds == {MATRICES[0]},
+        lambda seen: seen.whole and seen.kinds == {MATRICES[0]},
     ),
-    Slip(
+    Mistake(
         "norms-decay",
         "The scale of the norm decays, although it is 1 by design.",
-        lambda whole, kinds: whole and kinds == {"the scale of a norm"},
+        lambda seen: seen.whole and seen.kinds == {"the scale of a norm"},
     ),
-    Slip(
+    Mistake(
         "tables-decay",
         "The class token and the position table decay, although they do not multiply any input.",
-        lambda whole, kinds: whole and kinds == {"the class token", "the position table"},
+        lambda seen: seen.whole and seen.kinds == {"the class token", "the position table"},
     ),
-    Slip(
+    Mistake(
         "two-axes-decay",
         "Everything with two axes decays: the position table does, but the matrix of the convolution does not.",
-        lambda whole, kinds: whole and kinds == {MATRICES[0], "the position table"},
+        lambda seen: seen.whole and seen.kinds == {MATRICES[0], "the position table"},
     ),
-    Slip(
+    Mistake(
         "inner-layers-missed",
         "Only the top-level layers of the model are considered, not those inside other modules.",
-        lambda misplaced, found: misplaced == [one for one in found if one[0] in MATRICES and one[1].count(".") > 1],
+        lambda seen: seen.misplaced == [one for one in seen.found if one[0] in MATRICES and one[1].count(".") > 1],
     ),
 ]

@@ -3,8 +3,7 @@
 import functools
 
 from vit_course.checks.tools.chapter import of_chapter
-from vit_course.checks.tools.experiments import by_ranges, choice, follows, made_again, reported
-from vit_course.checks.tools.mistakes import Slip
+from vit_course.checks.tools.experiments import by_ranges, choice, follows, reported, rerun
 
 CHANGES = {"padding": 1, "warmup": 0.0, "label_smoothing": 0.1, "clip_norm": 0.0}
 SETTINGS = ("without", "with")
@@ -19,7 +18,7 @@ def seeds(answer, draw):
     def measured(setting: str, seed: int) -> float:
         return accuracy_of(seed, **({change: CHANGES[change]} if setting == "with" else {}))
 
-    made_again(found, {"seed": each}, measured, draw, near=0.05, slips=AGAIN)
+    rerun(found, {"seed": each}, measured, draw, near=0.05)
 
 
 @functools.cache
@@ -30,8 +29,3 @@ def accuracy_of(seed: int, epochs: int = 8, **change) -> float:
     recipe = config(**dict(epochs=epochs, batch_size=64, learning_rate=2e-3, seed=seed) | change)
     training.train(model, digits, recipe, progress=False)
     return training.evaluate(model, digits.validation, digits)[1]
-
-
-AGAIN = [
-    Slip("nothing-changed", "This is what the run without the change gives.", lambda source: accuracy_of(source)),
-]

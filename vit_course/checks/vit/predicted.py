@@ -4,7 +4,7 @@ import math
 
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.mistakes import Slip, by_answer
+from vit_course.checks.tools.mistakes import Mistake, by_answer
 
 
 def predicted(answer, parts):
@@ -15,7 +15,6 @@ def predicted(answer, parts):
     same_answers(call(answer), RIGHT, parts, by_answer(BY_HAND))
 
 
-# Exercise vit.predicted: predictions about a new model.
 RIGHT = {
     "features": (4, 25, 96),  # 6 x 4 patches and the class token
     "first_loss": 2.9957,  # ln 20
@@ -26,62 +25,53 @@ RIGHT = {
 
 BY_HAND = {
     "features": [
-        Slip("class-output-only", "This is the class output; `features` ends with every token.", (4, 96)),
-        Slip("logits-not-features", "These are the logits; `features` ends before the head.", (4, 20)),
-        Slip("logits-not-features", "The head has been applied; `features` ends before it.", (4, 25, 20)),
-        Slip("class-token-forgotten", "The patches are all there; one token is not a patch.", (4, 24, 96)),
-        Slip("batch-forgotten", "This is one image; there are four.", (25, 96), (1, 25, 96)),
-        Slip("inner-width", "This is the width inside an MLP; its output has a different width.", (4, 25, 384)),
-        Slip("sides-added", "The rows and columns of patches are added; they should be multiplied.", (4, 11, 96)),
-        Slip("one-head", "This is the width of one head; the heads are joined again.", (4, 25, 24)),
-        Slip("tokens-and-width-swapped", "The axis of the width comes before the axis of the tokens.", (4, 96, 25)),
+        Mistake("class-output-only", "This is the class output; `features` ends with every token.", (4, 96)),
+        Mistake("logits-not-features", "These are the logits; `features` ends before the head.", (4, 20)),
+        Mistake("logits-not-features", "The head has been applied; `features` ends before it.", (4, 25, 20)),
+        Mistake("class-token-forgotten", "The patches are all there; one token is not a patch.", (4, 24, 96)),
+        Mistake("batch-forgotten", "This is one image; there are four.", (25, 96), (1, 25, 96)),
+        Mistake("inner-width", "This is the width inside an MLP; its output has a different width.", (4, 25, 384)),
+        Mistake("sides-added", "The rows and columns of patches are added; they should be multiplied.", (4, 11, 96)),
+        Mistake("tokens-and-width-swapped", "The axis of the width comes before the axis of the tokens.", (4, 96, 25)),
     ],
     "first_loss": [
-        Slip("probability-not-loss", "This is the share of each class; the loss is computed from it.", 1 / 20),
-        Slip("sign-lost", "A loss of this kind is never negative.", -math.log(20)),
-        Slip(
+        Mistake("probability-not-loss", "This is the share of each class; the loss is computed from it.", 1 / 20),
+        Mistake("sign-lost", "A loss of this kind is never negative.", -math.log(20)),
+        Mistake(
             "other-logarithm",
             "The logarithm has a different base from the one in the loss.",
             math.log2(20),
             math.log10(20),
         ),
-        Slip("ten-classes", "This is the loss for ten classes, but this model does not have ten.", math.log(10), 2.3),
-        Slip("tokens-for-classes", "This is computed from a number of tokens or patches.", math.log(25), math.log(24)),
-        Slip("width-for-classes", "This is computed from the width of the tokens.", math.log(96)),
-        Slip("batch-for-classes", "This is computed from the size of the batch.", math.log(4)),
-        Slip("tokens-for-classes", "This is for one class too many: the class token is not a class.", math.log(21)),
-        Slip("loss-summed", "This is a sum over the batch; the loss is a mean.", 4 * math.log(20)),
-        Slip(
-            "rounded-too-far",
-            "This is close, but cut off or rounded too far: the exercise asks for three decimals.",
-            2.99,
-            3,
+        Mistake(
+            "ten-classes", "This is the loss for ten classes, but this model does not have ten.", math.log(10), 2.3
         ),
-        Slip("no-loss", "A loss of 0 would mean that the model is sure of the right class.", 0.0),
+        Mistake("batch-for-classes", "This is computed from the size of the batch.", math.log(4)),
+        Mistake("no-loss", "A loss of 0 would mean that the model is sure of the right class.", 0.0),
     ],
     "large_head": [
-        Slip(
+        Mistake(
             "guess-taken-for-undecided",
             "Guessing correctly one time in K is not the same as giving every class a share of 1/K.",
             "the same",
         ),
-        Slip("sure-and-right", "Large logits make the model sure, but nothing makes it right.", "smaller"),
+        Mistake("sure-and-right", "Large logits make the model sure, but nothing makes it right.", "smaller"),
     ],
     "parameters": [
-        Slip("table-forgotten", "One part has a row for each token, and there are more tokens.", "the same"),
-        Slip(
+        Mistake("table-forgotten", "One part has a row for each token, and there are more tokens.", "the same"),
+        Mistake(
             "weights-for-each-token",
             "The tokens share nearly all weights, so more tokens do not need more matrices.",
             "four times",
         ),
     ],
     "multiply_adds": [
-        Slip(
+        Mistake(  # would mislead: without it, "the same" is not among the options
             "shared-weights-are-free",
             "A shared weight is stored once but used for each token, and there are more tokens.",
             "the same",
         ),
-        Slip("sides-not-areas", "The number of patches does not grow with one side alone.", "twice"),
-        Slip("products-forgotten", "Part of the cost grows faster than the number of tokens.", "at most four times"),
+        Mistake("sides-not-areas", "The number of patches does not grow with one side alone.", "twice"),
+        Mistake("products-forgotten", "Part of the cost grows faster than the number of tokens.", "at most four times"),
     ],
 }

@@ -5,20 +5,20 @@ import functools
 import torch
 
 from vit_course import data
-from vit_course.checks.tools import experiments
 from vit_course.checks.tools.chapter import of_chapter
-from vit_course.checks.tools.mistakes import Slip
+from vit_course.checks.tools.experiments import by_ranges, changed, follows, last_digit, reported, rerun
+from vit_course.checks.tools.mistakes import Mistake
 
 SETTINGS = ("drawn", "sorted")
 
 
 def batches(answer, draw):
     """`answer()` -> {"seeds", "drawn", "sorted": what relations add in batches of 100, "conclusion"}."""
-    received, runs, found = experiments.reported(answer, SETTINGS, "conclusion", what="gain")
-    experiments.changed(found)
-    near = {name: experiments.last_digit(found[name]) + 0.0003 for name in SETTINGS}
-    experiments.made_again(found, {"seed": runs}, _gain, draw, near=near.__getitem__, runs=2, slips=AGAIN)
-    experiments.follows(received["conclusion"], "conclusion", WORDS, experiments.by_ranges(found))
+    received, runs, found = reported(answer, SETTINGS, "conclusion", what="gain")
+    changed(found)
+    near = {name: last_digit(found[name]) + 0.0003 for name in SETTINGS}
+    rerun(found, {"seed": runs}, _gain, draw, near=near.__getitem__, runs=2, mistakes=AGAIN)
+    follows(received["conclusion"], "conclusion", WORDS, by_ranges(found))
 
 
 # For a second setting, "sorted", that lies below, that cannot be told apart, and that lies above.
@@ -52,23 +52,18 @@ def _gain(setting: str, seed: int, size: int = 100) -> float:
 
 # What other things that were measured are in place of the gain.
 AGAIN = [
-    Slip(
+    Mistake(
         "found-for-gain",
         "This is how often the own caption is found, not what relations add to it.",
         lambda setting, source: _found(setting, source, 2),
         lambda setting, source: _found(setting, source, 1),
     ),
-    Slip(
+    Mistake(
         "sizes-counted-too",
         "This is what sizes and relations add together.",
         lambda setting, source: _found(setting, source, 2) - _found(setting, source, 0),
     ),
-    Slip(
-        "sizes-for-relations",
-        "This is what sizes add, not what relations add.",
-        lambda setting, source: _found(setting, source, 1) - _found(setting, source, 0),
-    ),
-    Slip(
+    Mistake(
         "another-batch-size",
         "The batches have another size than the exercise asks for.",
         lambda setting, source: _gain(setting, source, 20),

@@ -4,7 +4,7 @@ import math
 
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.mistakes import Slip, by_answer
+from vit_course.checks.tools.mistakes import Mistake, by_answer
 
 
 def predict(answer, parts):
@@ -12,7 +12,6 @@ def predict(answer, parts):
     same_answers(call(answer), RIGHT, parts, by_answer(BY_HAND))
 
 
-# Exercise words.predict: losses of a batch, worked out by hand.
 RIGHT = {
     "start": math.log(64),  # one of 64, all equally likely
     "two": math.log(1 + math.exp(-2)),  # logits 1 and -1
@@ -24,67 +23,64 @@ RIGHT = {
 
 BY_HAND = {
     "start": [
-        Slip("two-choices", "This is the loss of a choice between two.", math.log(2)),
-        Slip("own-caption-left-out", "The own caption is one of those to choose from.", math.log(63)),
-        Slip("probability-for-loss", "This is the probability of the own caption, not the loss.", 1 / 64),
-        Slip("base-two", "This is a logarithm to base 2 or 10.", 6, 6.0, math.log10(64)),
-        Slip("directions-added", "The two directions are averaged, not added.", 2 * math.log(64)),
-        Slip("pairs-summed", "The loss is a mean over the pairs, not their sum.", 64 * math.log(64)),
+        Mistake("own-caption-left-out", "The own caption is one of those to choose from.", math.log(63)),
+        Mistake("probability-for-loss", "This is the probability of the own caption, not the loss.", 1 / 64),
+        Mistake("base-two", "This is a logarithm to base 2 or 10.", 6.0, math.log10(64)),
+        Mistake("directions-added", "The two directions are averaged, not added.", 2 * math.log(64)),
+        Mistake("pairs-summed", "The loss is a mean over the pairs, not their sum.", 64 * math.log(64)),
     ],
     "two": [
-        Slip("cosines-from-zero", "This takes 0 for the smallest cosine.", math.log(1 + math.exp(-1))),
-        Slip("equal-cosines", "This is the loss where both cosines are equal.", math.log(2)),
-        Slip("no-floor", "With a scale of 1 the logits are bounded, and the loss cannot reach 0.", 0, 0.0),
-        Slip(
+        Mistake("cosines-from-zero", "This takes 0 for the smallest cosine.", math.log(1 + math.exp(-1))),
+        Mistake("equal-cosines", "This is the loss where both cosines are equal.", math.log(2)),
+        Mistake("no-floor", "With a scale of 1 the logits are bounded, and the loss cannot reach 0.", 0),
+        Mistake(
             "probability-for-loss", "This is the probability of the own caption, not the loss.", 1 / (1 + math.exp(-2))
         ),
-        Slip("logit-for-loss", "This is a logit or a difference of logits, not a loss.", 1, -1, 2, -2),
     ],
     "twins": [
-        Slip("all-are-twins", "This lets all four pairs choose between two.", math.log(2)),
-        Slip("one-twin", "Both of the two images have two captions to choose from.", math.log(2) / 4),
-        Slip("all-equal", "This lets each image choose among all four captions.", math.log(4)),
-        Slip("told-apart", "Nothing in two equal captions says which of two images it belongs to.", 0, 0.0),
+        Mistake("all-are-twins", "This lets all four pairs choose between two.", math.log(2)),
+        Mistake("one-twin", "Both of the two images have two captions to choose from.", math.log(2) / 4),
+        Mistake("all-equal", "This lets each image choose among all four captions.", math.log(4)),
+        Mistake("told-apart", "Nothing in two equal captions says which of two images it belongs to.", 0),
     ],
     "pairs": [
-        Slip("own-pairs-alone", "The pairs that do not belong together are judged too.", 64),
-        Slip("own-pairs-left-out", "The pairs that belong together are judged too.", 64 * 63),
-        Slip(
+        Mistake("own-pairs-alone", "The pairs that do not belong together are judged too.", 64),
+        Mistake("own-pairs-left-out", "The pairs that belong together are judged too.", 64 * 63),
+        Mistake(
             "each-pair-once",
             "An image with the caption of another is another pair than the other way round.",
             32 * 63,
             32 * 65,
         ),
-        Slip("directions-counted", "The sigmoid judges a pair once: it has no two directions.", 2 * 64 * 64),
+        Mistake("directions-counted", "The sigmoid judges a pair once: it has no two directions.", 2 * 64 * 64),
     ],
     "sigmoid_start": [
-        Slip("softmax-for-sigmoid", "This is the start of the other loss.", math.log(64)),
-        Slip(
+        Mistake(
             "without-bias",
             "This leaves out the bias: with cosines of 0 all logits would be 0.",
             64 * math.log(2),
             math.log(2),
         ),
-        Slip(
+        Mistake(
             "all-pairs-belong",
             "This takes all 64 pairs of an image for ones that belong together.",
             64 * math.log(1 + math.exp(10)),
         ),
-        Slip(
+        Mistake(
             "signs-exchanged",
             "The signs are exchanged: with a logit of -10, the own caption is what the sigmoid gets wrong.",
             math.log(1 + math.exp(-10)) + 63 * math.log(1 + math.exp(10)),
         ),
-        Slip(
+        Mistake(
             "divided-by-captions",
             "The sum over the captions of an image is not divided by their number.",
             (math.log(1 + math.exp(10)) + 63 * math.log(1 + math.exp(-10))) / 64,
         ),
     ],
     "logits": [
-        Slip("own-pairs-alone", "Every image is compared with every caption.", 2**15),
-        Slip("directions-counted", "Both directions read the same table of logits.", 2**31),
-        Slip(
+        Mistake("own-pairs-alone", "Every image is compared with every caption.", 2**15),
+        Mistake("directions-counted", "Both directions read the same table of logits.", 2**31),
+        Mistake(
             "each-pair-once",
             "The table is not symmetric: image 1 with caption 2 is another pair.",
             2**29,
