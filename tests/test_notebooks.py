@@ -63,11 +63,11 @@ def test_the_form_of_a_chapter(path):
 @every
 def test_a_chapter_fits_an_evening_its_cells_are_short_and_its_file_is_small(path):
     assert all(len(cell.source.splitlines()) <= 30 for cell in cells(path, "code"))
-    assert len(nbformat.read(path, as_version=4).cells) <= 85
+    found = tables.parts(nbformat.read(path, as_version=4))
+    assert sum(len(cells) for part, cells in found.items() if part != "exercises") <= 69
     assert path.stat().st_size < 4_500_000  # of which a stored explorer of the real model is half
-    before = tables.parts(nbformat.read(path, as_version=4))["before"]
-    assert len(before) <= 35
-    assert tables.words(before) <= 1_800
+    assert len(found["before"]) <= 35
+    assert tables.words(found["before"]) <= 1_800
     main, _, deeper = tables.minutes(nbformat.read(path, as_version=4))
     assert main <= 60 and deeper <= 60
 

@@ -11,7 +11,8 @@
     @answers.wrong("no-scale")
     def no_scale(q, k, keep): ...
 
-A right answer stands below `@answers.right`, a wrong one that no check knows by name below `@answers.wrong(UNKNOWN)`.
+A right answer stands below `@answers.right`, and below `@answers.wrong(UNKNOWN)` a wrong one that gets a general
+sentence, because no mistake of its own and none of the usual ones fits.
 """
 
 import functools
@@ -58,11 +59,16 @@ class Answers:
         return add
 
     def edits(self, *edits: tuple[str, str, str]) -> None:
-        """Wrong answers: the worked solution with one token replaced, added or left out."""
+        """Wrong answers: the worked solution with one token replaced, added or left out, or a name replaced throughout.
+
+        Args:
+            edits: (the name of the mistake, old, new).
+        """
         solution = exercises.all_exercises()[self.exercise][1].solution
         for mistake, old, new in edits:
             assert old in solution, f"{old!r} is not in\n{solution}"
             code = solution.replace(old, new)
+            assert _differ_by_one(_tokens(solution), _tokens(code)), f"more than a token: use @answers.wrong\n{code}"
             self.edited.append(code)
             answer = exercises.made_by(self.exercise, code)
             answer.code = code
@@ -101,7 +107,7 @@ class Answers:
             self.wrong(mistake)(lambda changes=changes: measured | changes)
 
 
-def tokens(code: str) -> list[str]:
+def _tokens(code: str) -> list[str]:
     """The tokens of code without comments, line ends and indents; a sign is part of the number behind it."""
     read = tokenize.generate_tokens(io.StringIO(code).readline)
     found: list[str] = []
@@ -112,6 +118,13 @@ def tokens(code: str) -> list[str]:
         else:
             found.append(token)
     return found
+
+
+def _differ_by_one(right: list[str], wrong: list[str]) -> bool:
+    if len(right) == len(wrong):
+        return len({pair for pair in zip(right, wrong, strict=True) if pair[0] != pair[1]}) == 1
+    shorter, longer = sorted((right, wrong), key=len)
+    return any(shorter == longer[:place] + longer[place + 1 :] for place in range(len(longer)))
 
 
 def code_of(answer) -> str:

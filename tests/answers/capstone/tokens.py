@@ -129,6 +129,12 @@ class AddedTwice(Tokens):
         return torch.cat([self.first(x), x + self.positions[:, 1:]], dim=1) + self.positions
 
 
+@answers.wrong("unused-parameters")
+class ClassTokenUnused(Tokens):
+    def forward(self, x):
+        return torch.cat([torch.zeros(len(x), 1, x.shape[2]), x], dim=1) + self.positions
+
+
 @answers.wrong(UNKNOWN)
 class SpareVectors(Tokens):
     def __init__(self, num_patches, hidden_dim):

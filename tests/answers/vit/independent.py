@@ -121,6 +121,14 @@ def means(model, images):
     return is_close(alone.mean(0), together.mean(0))
 
 
+@answers.wrong("one-image-untested")
+def not_a_number_in_one_image(model, images):
+    spoilt = images.clone()
+    spoilt[1] = math.nan
+    others = torch.arange(len(images)) != 1
+    return not model(spoilt)[others].isnan().any()
+
+
 @answers.wrong("rounding-refused")
 def every_digit(model, images):
     return torch.equal(*alone_and_together(model, images))

@@ -2,6 +2,7 @@
 
 import torch
 import torch.nn.functional as F
+
 from answers import UNKNOWN, Answers
 
 answers = Answers("words.mended")

@@ -3,6 +3,7 @@
 import math
 
 import torch
+
 from answers import UNKNOWN, Answers
 
 answers = Answers("words.predict")

@@ -1,6 +1,7 @@
 """Answers to exercise words.recall."""
 
 import torch
+
 from answers import UNKNOWN, Answers
 
 answers = Answers("words.recall")

@@ -82,10 +82,7 @@ MISTAKES = [
     MERGED,
     Mistake(
         "no-scale-and-merged-by-bare-reshape",
-        (
-            "Two things are wrong. The scores go into the softmax without being divided. The heads are joined by a "
-            "bare reshape, so the output of a token holds pieces of other tokens."
-        ),
+        "The scores go into the softmax without being divided, and a bug of the faulty version is still there.",
         {"scale": lambda d, heads, tokens: 1.0, "join": lambda out, x: out.reshape(x.shape)},
     ),
     Mistake(

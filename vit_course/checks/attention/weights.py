@@ -68,7 +68,7 @@ def _mask_late(scores, keep, share):
 RAISED = [
     Mistake(
         "mask-misaligned",
-        "The image axis of the mask is lined up with the head axis of the scores.",
+        "The first axis of the mask, that of the sequences, is lined up with the head axis of the scores.",
         lambda q, k, keep: dot(q, k).masked_fill(~keep, -math.inf),
         lambda q, k, keep: dot(q, k) * keep,
         lambda q, k, keep: torch.where(keep, dot(q, k), -math.inf),

@@ -5,7 +5,16 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.mistakes import Mistake
-from vit_course.checks.tools.modules import alone, build, feed, feed_any_batch, repeats, token_in_front, trained_by
+from vit_course.checks.tools.modules import (
+    alone,
+    build,
+    feed,
+    feed_any_batch,
+    repeats,
+    token_in_front,
+    trained_by,
+    uses_all,
+)
 from vit_course.checks.tools.parameter_counts import check_count
 from vit_course.checks.tools.tensors import agree, tensor
 
@@ -32,6 +41,7 @@ def tokens(answer, draw):
         _check_class_token(module, x)
         _check_patches(module, x, draw)
         _check_added_once(module, x)
+        uses_all(module, x, draw)
 
 
 def _check_class_token(module: nn.Module, x: torch.Tensor) -> None:
@@ -43,9 +53,7 @@ def _check_class_token(module: nn.Module, x: torch.Tensor) -> None:
         raise Wrong("class-token-from-image", sentence)
     stored = [p.detach().flatten() for p in module.parameters() if p.numel() == x.shape[2]]
     if any(agree(zeros[0, 0], token) for token in stored):
-        sentence = (
-            "The class token comes out exactly as it is stored: it was put in front after the positions were added."
-        )
+        sentence = "The class token comes out exactly as it is stored: no position is added to it."
         raise Wrong("class-token-without-position", sentence)
 
 

@@ -90,9 +90,7 @@ def _learns(layer: nn.Module, x: torch.Tensor, weights: torch.Tensor) -> None:
         raise Wrong("token-not-used", "The token is a parameter, but the output does not use it.")
     reached = sum(int((gradient != 0).sum()) for gradient in of_parameters if gradient is not None)
     if reached < width:
-        sentence = (
-            "The token is a parameter, but a gradient does not reach all of its numbers: the others never change."
-        )
+        sentence = "The token is a parameter, but it has numbers that no gradient reaches, which never change."
         raise Wrong("token-gradient-cut", sentence, [f"Expected: {width} numbers", f"Received: {reached}"])
     if of_x is None:
         sentence = "No gradient reaches the patch tokens, so the patch embedding would not be trained."

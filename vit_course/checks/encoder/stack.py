@@ -30,7 +30,8 @@ def stack(answer, draw):
         with axes_named(axes, asked="(B, T, D)"):
             tensor(out, x.shape, "(B, T, D)", "the output")
         module.eval()
-        repeats(module, x, "random-in-evaluation")
+        for _ in range(8):  # a block that is left out by chance may run twice
+            repeats(module, x, "random-in-evaluation")
         alone(module, x)
         with torch.no_grad():
             right_blocks(module, factory, x, layers, scale=0.5 + draw.uniform(hidden))
@@ -129,7 +130,7 @@ def _parameters(module: nn.Module, block: nn.Module, layers: int) -> list[str]:
 
 def _right_parts(module: nn.Module, blocks: list, learned: int, layers: int) -> None:
     if not blocks:  # taught: "Blocks in a plain list"
-        sentence = "No block is part of the module, as where they are in a plain list: none is trained or saved."
+        sentence = "No block of make_block is part of the module; blocks in a plain list are neither trained nor saved."
         raise Wrong("blocks-not-registered", sentence)
     details = _parameters(module, blocks[0], layers)
     if len(blocks) != layers:

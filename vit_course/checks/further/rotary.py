@@ -11,10 +11,10 @@ from vit_course.checks.tools.mistakes import Known, Mistake, named_by_details
 def rotary(answer, draw):
     """`answer(x, grid)`: (B, h, N, d), (rows, columns) -> (B, h, N, d)."""
     draws = []
-    for grids in (((2, 8), (8, 2)), ((4, 9), (9, 4))):
+    for eighth, grids in zip(draw.sizes(2, 5, 7), (((2, 8), (8, 2)), ((4, 9), (9, 4))), strict=True):
         # As many patches as a square grid has, so that a grid taken for square shows; no other size is like these.
-        (batch, heads, quarter), (rows, columns) = draw.sizes(3, 5, 7), draw.choose(grids)
-        draws.append((draw.normal(batch, heads, rows * columns, 8 * quarter), (rows, columns)))
+        (batch, heads), (rows, columns) = draw.sizes(2, 5, 7), draw.choose(grids)
+        draws.append((draw.normal(batch, heads, rows * columns, 8 * eighth), (rows, columns)))
     with named_by_details(*ERRORS):
         same_function(answer, turn_grid, draws, MISTAKES, axes="(B, h, N, d)")
 

@@ -19,7 +19,7 @@ def class_map(answer, draw):
     own_entry = Known(
         rf"size {batch * tokens}\b|length {tokens}\b|\({tokens}\)|{tokens} !=",
         "own-entry-kept",
-        "T entries are laid out as the grid, but one of them has no place in the image.",
+        "T entries are laid out as the grid, which has T - 1 places.",
     )
     same_without_gradient(answer, cut, draws, "(B, rows, columns)", MISTAKES, [own_entry])
 

@@ -7,9 +7,8 @@ import torch.nn.functional as F
 from einops import rearrange
 
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.flat_parameters import FlatParameters
 from vit_course.checks.tools.mistakes import Mistake, by_value
-from vit_course.checks.tools.modules import alone, build, feed, passes, trained_by
+from vit_course.checks.tools.modules import alone, build, feed, passes, trained_by, uses_all
 from vit_course.checks.tools.parameter_counts import check_count
 from vit_course.checks.tools.tensors import agree, equal, tensor
 from vit_course.checks.tools.words import describe
@@ -33,7 +32,8 @@ def embedding(answer, draw):
             raise Wrong("gradient-cut", "No gradient reaches the parameters, so they could not be trained.")
         _known_parameters(module, draw, channels * side * side)
         _linear(module, images)
-        _takes_part(module, images, draw)
+        trained_by(module, images, draw)
+        uses_all(module, images, draw)
         _pixels_of_patches(module, images, side)
         _larger(module, images, side, hidden)
         _unfit(module, images, side)
@@ -180,14 +180,6 @@ def _linear(module, images) -> None:
         axes="(B, N, D)",
         context=["Input:    images times -2, compared with what follows from the tokens of the images"],
     )
-
-
-def _takes_part(module, images, draw) -> None:
-    trained_by(module, images, draw)
-    out = feed(module, images)
-    flat = FlatParameters(list(module.parameters()))
-    if (flat.slopes((out * draw.normal(*out.shape)).sum()) == 0).any():
-        raise Wrong("unused-parameters", "The output ignores some of the parameters.")
 
 
 def _pixels_of_patches(module, images, side) -> None:

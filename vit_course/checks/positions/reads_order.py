@@ -269,12 +269,12 @@ MISTAKES = [
     ),
     Mistake(
         "threshold-too-high",
-        "An encoder in which the order makes a difference of a few thousandths was missed.",
+        "An encoder was missed in which, with the given tokens, the order makes a difference of a few thousandths.",
         lambda seen: seen.missed("faint"),
     ),
     Mistake(
         "threshold-too-high",
-        "An encoder was missed in which the order makes a difference of a little more than 0.001 in one number.",
+        "An encoder was missed in which, with the given tokens, the order changes one number by a little over 0.001.",
         lambda seen: seen.missed("barely"),
     ),
     Mistake(

@@ -121,7 +121,10 @@ def paired(settings: Mapping[str, list[float]], each: str = "seed") -> None:
 def changed(settings: Mapping[str, list[float]]) -> None:
     """Raises `Wrong` where the numbers show that the seed, or the change between the settings, has no effect."""
     if all(len(set(runs)) == 1 for runs in settings.values()):
-        raise Wrong("one-run-repeated", "All runs of each setting are equal: the seed has no effect on the training.")
+        sentence = (
+            "All runs of each setting are equal: the seed has no effect on these numbers, or they are rounded too far."
+        )
+        raise Wrong("one-run-repeated", sentence)
     if len({tuple(runs) for runs in settings.values()}) < len(settings):
         raise Wrong(
             "nothing-changed", "Two settings are equal run by run, as if the change had no effect on the training."

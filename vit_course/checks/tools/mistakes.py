@@ -44,7 +44,10 @@ def map_functions(
 
 
 def by_results(mistakes: Sequence[Mistake], right: Callable | None = None) -> list[Mistake]:
-    """The same mistakes, recognised by their results alone, since one error may have many causes."""
+    """The same mistakes, recognised by their results alone.
+
+    Without it, a wrong function that raises an error is recognised by that error too, which may have other causes.
+    """
 
     def without_errors(function: Callable) -> Callable:
         return partial(_result, function)

@@ -143,6 +143,13 @@ def trained_by(module: nn.Module, x: torch.Tensor, draw, through: bool = False) 
         raise Wrong("gradient-cut", sentence)
 
 
+def uses_all(module: nn.Module, x: torch.Tensor, draw) -> None:
+    """Raises `Wrong` where a number that the module learns has no effect on the output."""
+    out = feed(module, x)
+    if (FlatParameters(list(module.parameters())).slopes((out * draw.normal(*out.shape)).sum()) == 0).any():
+        raise Wrong("unused-parameters", "The output ignores some of the parameters.")
+
+
 def _cut_on_a_way(flat: FlatParameters, compute: Callable[[], torch.Tensor], draw) -> bool:
     # Compares the gradient with finite differences in a few random directions. A gradient that is cut on one of several
     # paths, such as through a branch, is wrong, but not 0.

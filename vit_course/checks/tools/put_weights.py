@@ -92,7 +92,8 @@ def _check_names(missing: Sequence[str], others: Sequence[str]) -> None:
         return
     slug, sentence = "other-names", "Weights are put in by name: the names in the stub are needed, and some differ."
     if not others:
-        slug, sentence = "parameters-missing", "Parameters are missing; layers in a plain list are not registered."
+        slug = "parameters-missing"
+        sentence = "Parameters are missing: a bias or a layer, or layers in a plain list, which are not registered."
     if not missing:
         slug, sentence = "parameters-too-many", "The module learns more than the exercise asks for."
     if any(name.endswith("in_proj_weight") for name in others):

@@ -7,7 +7,7 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.mistakes import Known, Mistake, named_by_details, refuse
 from vit_course.checks.tools.returned import real
-from vit_course.checks.tools.words import capital, describe
+from vit_course.checks.tools.words import describe
 
 MATRICES = ("the matrix of a convolution", "the matrix of a linear layer")
 PLAIN = dict(convolution="patches", norm="norm", hidden="mix", head="head", token="token", table="table")
@@ -130,9 +130,9 @@ def _judge(found: list[tuple[str, str, float]], weight_decay: float, misleading:
         values=values,
     )
     if whole:
-        said = (("decays but should not", kinds - {*MATRICES}), ("should decay but does not", kinds & {*MATRICES}))
-        sentence = "; ".join(f"{', '.join(sorted(these))} {does}" for does, these in said if these)
-        raise Wrong("wrong-kinds-decay", f"{capital(sentence)}.", details)
+        lists = (("Decays but should not", kinds - {*MATRICES}), ("Should decay but does not", kinds & {*MATRICES}))
+        sentence = " ".join(f"{does}: {', '.join(sorted(these))}." for does, these in lists if these)
+        raise Wrong("wrong-kinds-decay", sentence, details)
     names = ", ".join(name for _, name, _ in misplaced)
     raise Wrong("wrong-behaviour", f"Parameters of one kind are treated differently; wrong: {names}.", details)
 

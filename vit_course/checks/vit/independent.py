@@ -160,6 +160,11 @@ MODELS = [
         lambda out, images, model: _with_mean(out, len(out) // 2),
     ),
     Mistake(
+        "one-image-untested",
+        "Only the first image sees another one, the last.",
+        lambda out, images, model: torch.cat([out[:1] + out[-1:], out[1:]]) if len(out) > 1 else out,
+    ),
+    Mistake(
         "parts-of-the-batch",
         "Only two images of the first half see each other.",
         lambda out, images, model: _among(images.flatten(1).mean(dim=1) > 20, out),

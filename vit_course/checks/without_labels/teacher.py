@@ -86,7 +86,8 @@ def _check_moved(learned: list[str], before: dict, now: dict, details: list[str]
         sentence = "Only the parameters of the module itself move, not those of the modules inside it."
         raise Wrong("inner-modules-missed", sentence, details)
     if still == learned:
-        raise Wrong("only-buffers-changed", "Buffers have changed, but no parameter has moved.", details)
+        sentence = "Buffers have changed, but no parameter of this teacher has, whether it requires a gradient or not."
+        raise Wrong("only-buffers-changed", sentence, details)
     if still:
         raise Wrong("parameters-missed", f"Some parameters have not moved, such as {still[0]}.", details)
 
