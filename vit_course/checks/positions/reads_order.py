@@ -75,70 +75,85 @@ def _noting(encoder, tokens, notes: set):
 
 def _encoders(draw, tokens: torch.Tensor) -> dict[str, Case]:
     patches, width = tokens.shape[1] - 1, tokens.shape[2]
-    weights = torch.linspace(-1, 1, patches)[:, None]  # (N, 1), another one for every place
     table = draw.normal(1, patches + 1, width)
     network = Encoder(num_layers=2, hidden_dim=width, num_heads=2, mlp_dim=2 * width).eval().requires_grad_(False)
     scatter(network, draw)
-    # (N, D): the lowest number of a column has the lowest weight, so any other order makes the sum smaller.
-    ranks = weights[tokens[0, 1:].argsort(dim=0).argsort(dim=0), 0]
-    first, last, place = torch.eye(width)[0], torch.eye(width)[-1], _by_place(weights)
 
     def moved(x):  # (B, 1): 1 where the patches do not stand as they were given
         return (x[:, 1:, 0] != tokens[:, 1:, 0]).any(dim=1, keepdim=True).float()
+
+    blind, seeing = _without_order(table, moved), _with_order(tokens, moved)
+    blind["blind"] = Case("of two layers without positions", network, False)
+    seeing["seeing"] = Case("of two layers with positions", lambda x: network(x + table), True)
+    return blind | seeing
+
+
+def _without_order(table: torch.Tensor, moved: Callable) -> dict[str, Case]:
+    last = torch.eye(table.shape[2])[-1]
+
+    def case(words: str, of_class: Callable, rest: Callable = torch.zeros_like) -> Case:
+        return Case(words, _reading(of_class, rest), False)
+
+    return {
+        "class": case("that reads only the class token", lambda x: 2 * x[:, 0]),
+        # In float64, so that the order of the patches changes no digit of it on any processor.
+        "mean": case(
+            "that reads only the number of patches and their mean",
+            lambda x: x[:, 0] + x[:, 1:].double().mean(dim=1).float() + x.shape[1],
+        ),
+        "maximum": case("whose patch outputs move with their patches", lambda x: x.amax(dim=1), lambda x: x + 1),
+        "places of patches": case(
+            "whose patch outputs depend on the place", lambda x: x.amax(dim=1), lambda x: x * table[:, 1:]
+        ),
+        # One after the other, so that rounding depends on the order.
+        "sum": case("that adds up the patches", lambda x: reduce(torch.add, x.unbind(dim=1))),
+        "rounding": case("whose class outputs differ by no more than 0.00001", lambda x: 9e-6 * moved(x) * last),
+    }
+
+
+def _with_order(tokens: torch.Tensor, moved: Callable) -> dict[str, Case]:
+    patches, width = tokens.shape[1] - 1, tokens.shape[2]
+    weights = torch.linspace(-1, 1, patches)[:, None]  # (N, 1), another one for every place
+    # (N, D): the lowest number of a column has the lowest weight, so any other order makes the sum smaller.
+    ranks = weights[tokens[0, 1:].argsort(dim=0).argsort(dim=0), 0]
+    first, last, place = torch.eye(width)[0], torch.eye(width)[-1], _by_place(weights)
 
     def turned(x):  # (B, D) of length 1
         angle = place(x)[:, :1]
         return first * angle.cos() + last * angle.sin()
 
-    def case(words: str, depends: bool, of_class: Callable, rest: Callable = torch.zeros_like) -> Case:
-        return Case(words, _reading(of_class, rest), depends)
+    def case(words: str, of_class: Callable) -> Case:
+        return Case(words, _reading(of_class), True)
 
     return {
-        "class": case("that reads only the class token", False, lambda x: 2 * x[:, 0]),
-        # In float64, so that the order of the patches changes no digit of it on any processor.
-        "mean": case(
-            "that reads only the number of patches and their mean",
-            False,
-            lambda x: x[:, 0] + x[:, 1:].double().mean(dim=1).float() + x.shape[1],
-        ),
-        "maximum": case("whose patch outputs move with their patches", False, lambda x: x.amax(dim=1), lambda x: x + 1),
-        "places of patches": case(
-            "whose patch outputs depend on the place", False, lambda x: x.amax(dim=1), lambda x: x * table[:, 1:]
-        ),
-        # One after the other, so that rounding depends on the order.
-        "sum": case("that adds up the patches", False, lambda x: reduce(torch.add, x.unbind(dim=1))),
-        "rounding": case("whose class outputs differ by no more than 0.00001", False, lambda x: 9e-6 * moved(x) * last),
-        "blind": Case("of two layers without positions", network, False),
-        "places": case("that gives every place a different weight", True, lambda x: x[:, 0] + place(x)),
+        "places": case("that gives every place a different weight", lambda x: x[:, 0] + place(x)),
         "there and back": case(
-            "that reads the same forwards and backwards", True, lambda x: x[:, 0] + _by_place(weights.abs())(x)
+            "that reads the same forwards and backwards", lambda x: x[:, 0] + _by_place(weights.abs())(x)
         ),
         "largest": case(
-            "in which every other order makes all numbers smaller", True, lambda x: x[:, 0] + _by_place(ranks)(x)
+            "in which every other order makes all numbers smaller", lambda x: x[:, 0] + _by_place(ranks)(x)
         ),
         "smallest": case(
-            "in which every other order makes all numbers larger", True, lambda x: x[:, 0] - _by_place(ranks)(x)
+            "in which every other order makes all numbers larger", lambda x: x[:, 0] - _by_place(ranks)(x)
         ),
         "balanced": case(
-            "in which one number grows by what another loses", True, lambda x: (last - first) * place(x)[:, :1] * 0.5
+            "in which one number grows by what another loses", lambda x: (last - first) * place(x)[:, :1] * 0.5
         ),
         "one number": case(
-            "in which one number depends on the order", True, lambda x: 50 * (1 - last) + last * place(x)[:, :1]
+            "in which one number depends on the order", lambda x: 50 * (1 - last) + last * place(x)[:, :1]
         ),
         "faint": case(
-            "in which the order makes a difference of a few thousandths", True, lambda x: x[:, 0] + 0.002 * place(x)
+            "in which the order makes a difference of a few thousandths", lambda x: x[:, 0] + 0.002 * place(x)
         ),
-        "turned": case("in which the order turns the class output and keeps its length", True, turned),
+        "turned": case("in which the order turns the class output and keeps its length", turned),
         # 0.0012 on 3: also for who compares with a share of the number.
         "barely": case(
             "in which the order changes one number by a little more than 0.001",
-            True,
             lambda x: 3 + 0.0012 * moved(x) * last,
         ),
-        "ring": case("that reads which patches are neighbours", True, lambda x: x[:, 0] + _ring(x)),
-        "first place": case("that reads only the first patch", True, lambda x: x[:, 0] + x[:, 1]),
-        "last place": case("that reads only the last patch", True, lambda x: x[:, 0] + x[:, -1]),
-        "seeing": Case("of two layers with positions", lambda x: network(x + table), True),
+        "ring": case("that reads which patches are neighbours", lambda x: x[:, 0] + _ring(x)),
+        "first place": case("that reads only the first patch", lambda x: x[:, 0] + x[:, 1]),
+        "last place": case("that reads only the last patch", lambda x: x[:, 0] + x[:, -1]),
     }
 
 
