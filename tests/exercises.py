@@ -1,5 +1,6 @@
 """The exercises as the notebooks hold them, for tests."""
 
+import importlib
 from functools import cache
 
 import nbformat
@@ -61,6 +62,11 @@ def given_names(name: str) -> dict:
     for source in given(name):
         exec(compile(source, f"<{name}>", "exec"), names)
     return names
+
+
+def repeats_runs(name: str) -> bool:
+    """Whether a check trains or measures again what an answer reports, which takes seconds for each answer."""
+    return hasattr(importlib.import_module(f"vit_course.checks.{name}"), "rerun")
 
 
 @cache

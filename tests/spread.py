@@ -43,8 +43,8 @@ def note_arrays(found, expected, rtol: float, atol: float) -> None:
     if found.dtype.kind not in "fiub" or expected.dtype.kind not in "fiub" or not found.size:
         return
     found, expected = np.broadcast_arrays(found.astype(float), expected.astype(float))
-    apart, allowed = np.abs(found - expected), atol + rtol * np.abs(expected)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # infinities and zeros among them
+        apart, allowed = np.abs(found - expected), atol + rtol * np.abs(expected)
         shares = np.where(apart == 0, 0.0, apart / allowed)
     if not np.isfinite(shares).any():
         return

@@ -54,12 +54,7 @@ def misjudged(name: str, right=(), wrong=(), seeds=(0,)) -> list[str]:
     return found
 
 
-def repeats_runs(name: str) -> bool:
-    """Whether a check trains or measures again what an answer reports, which takes seconds for each answer."""
-    return hasattr(inspect.getmodule(inspect.unwrap(EXERCISES[name].check)), "rerun")
-
-
-EXPERIMENTS = [name for name in NAMES if repeats_runs(name)]
+EXPERIMENTS = [name for name in NAMES if exercises.repeats_runs(name)]
 
 
 @pytest.mark.slow

@@ -46,8 +46,8 @@ def test_a_mistake_has_a_slug_a_sentence_and_a_form(path):
         assert re.fullmatch(r"[a-z0-9-]+", one.slug) and one.sentence.endswith((".", "?")) and one.forms, one.slug
 
 
-def comparisons(name: str, monkeypatch) -> list[tuple[str, tuple, dict]]:
-    """The calls that the check makes of `same_function` and `same_answers` for the worked solution."""
+def comparisons(name: str, monkeypatch) -> list[tuple[str, dict]]:
+    """The calls that the check makes of these tools for the worked solution: the tool and its arguments by name."""
     module, found = importlib.import_module(f"vit_course.checks.{name}"), []
     for tool in ("same_function", "same_values", "same_answers"):
         for place in (module, no_gradient, put_weights):
@@ -69,8 +69,8 @@ def comparisons(name: str, monkeypatch) -> list[tuple[str, tuple, dict]]:
 
 # Of tables, not those that ask the answer itself.
 IN_TABLES = {(one.slug, one.sentence) for path in FILES for one in mistakes_in([*vars(module_of(path)).values()])}
-# The others repeat runs, which takes long; test_answers.py has a report for each of their mistakes.
-COMPARED = [name for name in EXERCISES if not hasattr(importlib.import_module(f"vit_course.checks.{name}"), "rerun")]
+# The others repeat runs, which takes long.
+COMPARED = [name for name in EXERCISES if not exercises.repeats_runs(name)]
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_of_a_faulty_version_it_is_said_how_many_bugs_are_repaired():
     assert [(one.slug, one.sentence, one.forms) for one in bugs_left(*bugs)] == [
         (
             "still-faulty",
-            "This gives the same as the faulty version: its 3 bugs are still there.",
+            "The 3 bugs of the faulty version are still there.",
             ({"a": 0, "b": 0, "c": 0},),
         ),
         ("bugs-left", "1 of the 3 bugs is repaired.", ({"a": 0, "b": 0}, {"a": 0, "c": 0}, {"b": 0, "c": 0})),

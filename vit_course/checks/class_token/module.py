@@ -4,12 +4,10 @@ import torch
 from torch import nn
 
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.mistakes import Mistake
+from vit_course.checks.tools.mistakes import Mistake, bugs_repaired
 from vit_course.checks.tools.modules import alone, build, count, feed, feed_any_batch, same_in_training, token_in_front
 from vit_course.checks.tools.parameter_counts import check_count
 from vit_course.checks.tools.tensors import agree, equal, tensor
-
-REPAIRED = "1 of the 2 bugs is repaired."
 
 
 def module(answer, draw):
@@ -46,8 +44,8 @@ def _patches_behind(layer: nn.Module, out: torch.Tensor, x: torch.Tensor) -> Non
         return
     if agree(out[:, 1:-1], x[:, :-1]):  # the faulty version overwrites the last patch
         if count(layer) == 0:  # and an optimiser does not find its token
-            raise Wrong("still-faulty", "The 2 bugs of the faulty version are still there.")
-        sentence = f"{REPAIRED} One patch is missing: its place at the end holds something else."
+            raise Wrong("still-faulty", bugs_repaired(0, 2))
+        sentence = f"{bugs_repaired(1, 2)} One patch is missing: its place at the end holds something else."
         raise Wrong("last-patch-lost", sentence)
     if agree(out[:, :-1], x):
         raise Wrong("appended-last", "The token comes after the patches: index 0 is the first patch.")
@@ -71,7 +69,7 @@ def _one_token_for_all(layer: nn.Module, out: torch.Tensor, x: torch.Tensor) -> 
 
 
 def _wrong_counts(width: int) -> list[Mistake]:
-    unlearned = f"{REPAIRED} An optimiser finds nothing to train in this module, so the token never changes."
+    unlearned = f"{bugs_repaired(1, 2)} An optimiser finds nothing to train in this module, so the token never changes."
     equal_numbers = "The module learns only one number, and all D numbers of the token are equal."
     return [Mistake("nothing-to-learn", unlearned, -width), Mistake("one-number", equal_numbers, 1 - width)]
 

@@ -9,7 +9,7 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.axes import axes_named
-from vit_course.checks.tools.mistakes import Mistake
+from vit_course.checks.tools.mistakes import Mistake, bugs_repaired
 from vit_course.checks.tools.modules import alone, build, count, feed, repeats, same_in_training, trained_by
 from vit_course.checks.tools.rows_of_blocks import AFTER_EVERY_BLOCK, MISTAKES, NO_NORM, run
 from vit_course.checks.tools.tensors import agree, equal, tensor
@@ -97,11 +97,11 @@ def right_blocks(module: nn.Module, factory: Factory, x: torch.Tensor, layers: i
     normed = len(ran) > 1 and any(agree(received, wrong(x, ran, norm)) for wrong in AFTER_EVERY_BLOCK.functions(run))
     if len(blocks) == 1 < len(ran):
         if normed:
-            raise Wrong("still-faulty", "The 2 bugs of the faulty version are still there.")
-        sentence = "1 of the 2 bugs is repaired. One block is used again and again, so all layers share their weights."
+            raise Wrong("still-faulty", bugs_repaired(0, 2))
+        sentence = f"{bugs_repaired(1, 2)} One block is used again and again, so all layers share their weights."
         raise Wrong("same-block", sentence, _parameters(module, blocks[0], layers))
     if normed:
-        sentence = f"1 of the 2 bugs is repaired. {AFTER_EVERY_BLOCK.sentence}"
+        sentence = f"{bugs_repaired(1, 2)} {AFTER_EVERY_BLOCK.sentence}"
         equal(received, run(x, ran, norm), AFTER_EVERY_BLOCK.slug, sentence, axes="(B, T, D)")
     _right_parts(module, blocks, learned, layers)
     in_order = ran if {*ran} == {*blocks} and len(ran) == layers else blocks  # any order, since they are made alike

@@ -6,7 +6,7 @@ from functools import partial
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_values
-from vit_course.checks.tools.mistakes import Mistake
+from vit_course.checks.tools.mistakes import Mistake, bugs_repaired
 from vit_course.checks.tools.returned import of_type
 from vit_course.checks.tools.words import describe
 
@@ -126,12 +126,12 @@ HIDDEN_WIDTHS = (768, 100)  # those that the notebook tries the faulty version w
 FAULTY = [
     Mistake(
         "still-faulty",
-        "This gives the same as the faulty version: its 2 bugs are still there.",
+        bugs_repaired(0, 2),
         *(partial(_faulty, hidden_dim=width) for width in HIDDEN_WIDTHS),
     ),
     Mistake(
         "hidden-width-tested",
-        "1 of the 2 bugs is repaired. The condition tests the hidden width, which has nothing to do with the image.",
+        f"{bugs_repaired(1, 2)} The condition tests the hidden width, which has nothing to do with the image.",
         *(partial(_faulty_condition, hidden_dim=width) for width in HIDDEN_WIDTHS),
     ),
 ]

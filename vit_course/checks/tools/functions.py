@@ -33,7 +33,7 @@ def same_function(
     """Raises `Wrong` unless the learner's function gives the same as `reference` on every draw.
 
     Also found: an input that was changed, a result that is random or depends on earlier calls, sizes that are
-    hard-coded, a batch of one that is taken for something else, a gradient that is cut.
+    hard-coded, a batch of one that is taken for something else, a gradient that is cut, wholly or in part.
 
     Args:
         answer: the learner's function.
@@ -248,6 +248,10 @@ def _gradient_flows(answer: Callable, reference: Callable, arguments: tuple) -> 
     for name, received, expected in zip(names, theirs, ours, strict=False):
         if expected is not None and received is None:
             raise Wrong("gradient-cut", f"No gradient reaches {name}, so whatever computes it could not be trained.")
+        if expected is not None and (received - expected).norm() > 1e-3 * expected.norm():
+            sentence = f"The result is correct, but only a part of the gradient reaches {name}: the rest is cut off."
+            details = beside(f"a gradient of length {expected.norm():.4g}", f"{received.norm():.4g}")
+            raise Wrong("gradient-cut-in-part", sentence, details)
 
 
 def _gradients(function: Callable, arguments: tuple) -> list[torch.Tensor | None]:

@@ -62,17 +62,20 @@ def bugs_left(*bugs: Mistake) -> list[Mistake]:
         bugs: of the faulty version, each with one dict of wrong steps.
     """
     number = len(bugs)
-    still = "its bug is" if number == 1 else f"its {number} bugs are"
-    sentence = f"This gives the same as the faulty version: {still} still there."
-    found = [Mistake("still-faulty", sentence, _together(bugs))]
-    for left in range(number - 1, 0, -1):
-        done = number - left
-        repaired = f"{done} of the {number} bugs {'is' if done == 1 else 'are'} repaired."
-        if left == 1:
-            found += [Mistake(bug.slug, f"{repaired} {bug.sentence}", *bug.forms) for bug in bugs]
-        else:
-            found.append(Mistake("bugs-left", repaired, *(_together(some) for some in combinations(bugs, left))))
-    return found
+    found = [Mistake("still-faulty", bugs_repaired(0, number), _together(bugs))]
+    for left in range(number - 1, 1, -1):
+        forms = [_together(some) for some in combinations(bugs, left)]
+        found.append(Mistake("bugs-left", bugs_repaired(number - left, number), *forms))
+    last = f"{bugs_repaired(number - 1, number)} "
+    return [*found, *(Mistake(bug.slug, last + bug.sentence, *bug.forms) for bug in bugs if number > 1)]
+
+
+def bugs_repaired(repaired: int, number: int) -> str:
+    """The sentence that says how many bugs of a faulty version are repaired, and never which."""
+    if repaired:
+        return f"{repaired} of the {number} bugs {'is' if repaired == 1 else 'are'} repaired."
+    some = "The bug of the faulty version is" if number == 1 else f"The {number} bugs of the faulty version are"
+    return f"{some} still there."
 
 
 def _together(mistakes: Sequence[Mistake]) -> dict[str, Any]:

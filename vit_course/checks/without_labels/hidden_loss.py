@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.mistakes import Known, Mistake, bugs_left, named_by_details
+from vit_course.checks.tools.mistakes import Known, Mistake, bugs_left, bugs_repaired, named_by_details
 from vit_course.patches import patchify, unpatchify
 
 
@@ -99,7 +99,7 @@ MISTAKES = [
     *bugs_left(*BUGS),
     Mistake(  # a mean at last, but of the visible patches
         "bugs-left",
-        "1 of the 3 bugs is repaired.",
+        bugs_repaired(1, 3),
         lambda p, x, h, s: loss(p, x, ~h, s, normalise=_by_the_image),
     ),
     Mistake(
